@@ -247,7 +247,7 @@ def refuse_flags(asked: Said, *others: Said, **more: object) -> None:
 
 
 def _anonymize_tables(job: str, asked: Said, writing: Said, *, quiet: bool) -> None:
-    from shoal.cli.arguments import chosen_language
+    from shoal.cli.state import chosen_language
     from shoal.run.tables_job import run_tables_job
     from shoal.runtime.progress import showing_progress
     from shoal.settings.job_file import read_tables_job

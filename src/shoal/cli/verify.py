@@ -15,6 +15,8 @@ from shoal.io.overwrite_guard import current_watch
 from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shoal.publish.verify import Verification
     from shoal.report.certificate import CertificateFile
     from shoal.report.verify_certificate import Certified
@@ -70,20 +72,11 @@ def verify(
     from shoal.run.outputs import name_of
     from shoal.settings.inputs import missing_texts
 
-    from shoal.report.tables import is_tables_certificate
-    from shoal.settings.job_file import names_tables
-
-    several = job is not None and names_tables(job)
-    if several or (certificate is not None and is_tables_certificate(certificate)):
-        extra = [*asked, *promises, *(name for name in reading if name != "format")]
-        extra += ["public_key"] if public_key is not None else []
-        if extra:
-            raise OptionError(
-                "Of several tables, the job or the certificate says what was promised; leave "
-                "{name} out.",
-                name=extra[0],
-            )
-        _verify_tables(published, job, certificate, reading.get("format"), as_json, quiet)
+    if _is_of_several(job, certificate):
+        said = [*asked, *promises, *(name for name in reading if name != "format")]
+        _refuse_said([*said, *(["--public-key"] if public_key is not None else [])])
+        form = reading.get("format")
+        _verify_tables(published, job, certificate, form, as_json=as_json, quiet=quiet)
         return
     if certificate is not None:
         known = {"hierarchies", "population", "population_counts"}
@@ -182,13 +175,38 @@ def verify(
     _show(checked, name_of(published), len(quasi), strict=strict, as_json=as_json, quiet=quiet)
 
 
+def _is_of_several(job: str | None, certificate: str | None) -> bool:
+    """Tell whether a job or a certificate is about several tables."""
+    from shoal.report.tables import is_tables_certificate
+    from shoal.settings.job_file import names_tables
+
+    if job is not None and names_tables(job):
+        return True
+    return certificate is not None and is_tables_certificate(certificate)
+
+
+def _refuse_said(said: Sequence[object]) -> None:
+    """Refuse what cannot be said of several tables.
+
+    Raises:
+        OptionError: something is.
+    """
+    if said:
+        raise OptionError(
+            "Of several tables, the job or the certificate says what was promised; leave {name} "
+            "out.",
+            name=str(said[0]),
+        )
+
+
 def _verify_tables(
     published: str,
     job: str | None,
     certificate: str | None,
     form: str | None,
-    as_json: bool,  # noqa: FBT001 - flags of the command
-    quiet: bool,  # noqa: FBT001
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     from shoal.run.tables_job import verify_tables_certificate, verify_tables_job
     from shoal.settings.job_file import read_tables_job

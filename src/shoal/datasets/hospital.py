@@ -35,28 +35,112 @@ _STAYS, _DIAGNOSES, _DRUGS = 5.0, 3.9, 2.4
 # A trouble that people have: how common it is below 40, below 65 and above; its ward, how long
 # people stay, its diagnoses and drugs, common ones first.
 _TROUBLES: tuple[tuple[tuple[float, float, float], str, int, str, str], ...] = (
-    ((3, 16, 30), "cardiology", 6, "I10 I25 I50 I48 I21 I20 I63 I70 E78", "C07AB02 C10AA05 B01AC06 C09AA05 C03CA01"),  # noqa: E501
-    ((4, 10, 14), "internal medicine", 5, "E11 E78 N18 E66 E10 D50 E03 E87 I10", "A10BA02 A10AB01 C09AA05 B03AA07"),  # noqa: E501
-    ((9, 9, 12), "pneumology", 5, "J18 J44 J45 J20 J06 J96 J12 J15", "R03AC02 J01CA04 R03BA02 H02AB06"),  # noqa: E501
-    ((10, 13, 12), "surgery", 4, "K80 K35 K40 K57 K56 K29 K21 K52", "A02BC01 N02BE01 J01DD04 N02AA01"),  # noqa: E501
-    ((18, 12, 12), "trauma", 4, "S72 S52 S82 S06 S42 S22 S13 M54 T14", "N02BE01 M01AE01 N02AA01 B01AB05"),  # noqa: E501
-    ((2, 10, 12), "oncology", 8, "C50 C34 C18 C61 C20 C67 C91 D12 C25", "L01XE03 A04AA01 L01DB01 H02AB02"),  # noqa: E501
-    ((16, 9, 4), "psychiatry", 18, "F10 F32 F33 F20 F41 F43 F60 F19", "N06AB04 N05AH03 N05BA06 N05AX08"),  # noqa: E501
-    ((7, 7, 12), "neurology", 5, "G40 G45 G35 G20 G43 R55 I63 G47", "N03AX14 N04BA02 N02CC01 B01AC06"),  # noqa: E501
+    (
+        (3, 16, 30),
+        "cardiology",
+        6,
+        "I10 I25 I50 I48 I21 I20 I63 I70 E78",
+        "C07AB02 C10AA05 B01AC06 C09AA05 C03CA01",
+    ),
+    (
+        (4, 10, 14),
+        "internal medicine",
+        5,
+        "E11 E78 N18 E66 E10 D50 E03 E87 I10",
+        "A10BA02 A10AB01 C09AA05 B03AA07",
+    ),
+    (
+        (9, 9, 12),
+        "pneumology",
+        5,
+        "J18 J44 J45 J20 J06 J96 J12 J15",
+        "R03AC02 J01CA04 R03BA02 H02AB06",
+    ),
+    (
+        (10, 13, 12),
+        "surgery",
+        4,
+        "K80 K35 K40 K57 K56 K29 K21 K52",
+        "A02BC01 N02BE01 J01DD04 N02AA01",
+    ),
+    (
+        (18, 12, 12),
+        "trauma",
+        4,
+        "S72 S52 S82 S06 S42 S22 S13 M54 T14",
+        "N02BE01 M01AE01 N02AA01 B01AB05",
+    ),
+    (
+        (2, 10, 12),
+        "oncology",
+        8,
+        "C50 C34 C18 C61 C20 C67 C91 D12 C25",
+        "L01XE03 A04AA01 L01DB01 H02AB02",
+    ),
+    (
+        (16, 9, 4),
+        "psychiatry",
+        18,
+        "F10 F32 F33 F20 F41 F43 F60 F19",
+        "N06AB04 N05AH03 N05BA06 N05AX08",
+    ),
+    (
+        (7, 7, 12),
+        "neurology",
+        5,
+        "G40 G45 G35 G20 G43 R55 I63 G47",
+        "N03AX14 N04BA02 N02CC01 B01AC06",
+    ),
     ((22, 3, 0), "obstetrics", 3, "O80 O82 O70 Z37 O42 O60 O26 O34", "G02AD02 B03AA07 N01BB01"),
     ((9, 11, 14), "urology", 3, "N20 N39 N40 N30 N13 C61 R31", "G04CA02 J01MA02 N02BE01"),
 )
-_RARE = (
-    "A15 A41 A49 B18 B37 D35 D61 D69 D86 E05 E22 E84 E85 G12 G61 G71 H25 H40 I27 I33 I42 I71 J84 "
-    "K50 K51 K70 K74 K85 L40 L93 M05 M32 M45 N04 P07 Q21 Q90 R10 R50 T78"
-).split()
+_RARE = [
+    "A15",
+    "A41",
+    "A49",
+    "B18",
+    "B37",
+    "D35",
+    "D61",
+    "D69",
+    "D86",
+    "E05",
+    "E22",
+    "E84",
+    "E85",
+    "G12",
+    "G61",
+    "G71",
+    "H25",
+    "H40",
+    "I27",
+    "I33",
+    "I42",
+    "I71",
+    "J84",
+    "K50",
+    "K51",
+    "K70",
+    "K74",
+    "K85",
+    "L40",
+    "L93",
+    "M05",
+    "M32",
+    "M45",
+    "N04",
+    "P07",
+    "Q21",
+    "Q90",
+    "R10",
+    "R50",
+    "T78",
+]
 _OUTCOMES = ("home", "home", "home", "home", "rehabilitation", "another hospital", "died")
 _CONSONANTS, _VOWELS = "bdfghklmnprstvw", "aeiou"
 
 
-def make_hospital(
-    n_people: int, seed: int = 0, *, backend: Backend = "polars"
-) -> dict[str, Any]:
+def make_hospital(n_people: int, seed: int = 0, *, backend: Backend = "polars") -> dict[str, Any]:
     """Return the tables of a hospital: about five stays per patient, three diagnoses per stay.
 
     ===========  ================================================================
@@ -170,12 +254,11 @@ def _codes(
 def _postcodes(n: int, rng: np.random.Generator) -> NDArray[Any]:
     """Return postcodes: a few large towns, many small places."""
     places = 10_000 + (np.arange(400) * 7_919) % 80_000
-    return np.array([f"{each:05d}" for each in places])[(400 * rng.random(n) ** 2.5).astype(int)]
+    drawn = (400 * rng.random(n) ** 2.5).astype(np.int64)
+    return np.asarray(np.array([f"{each:05d}" for each in places])[drawn])
 
 
 def _names(n: int, rng: np.random.Generator) -> list[str]:
     letters = rng.integers(0, len(_CONSONANTS) * len(_VOWELS), (n, 4))
     parts = [a + b for a in _CONSONANTS for b in _VOWELS]
-    return [
-        f"{parts[a]}{parts[b]} {parts[c]}{parts[d]}".title() for a, b, c, d in letters.tolist()
-    ]
+    return [f"{parts[a]}{parts[b]} {parts[c]}{parts[d]}".title() for a, b, c, d in letters.tolist()]

@@ -339,9 +339,7 @@ def _loss_of(
 
 
 @helper
-def _mark(
-    events: Events, scratch: Scratch, types: Places, g: int, the_type: int, at: int
-) -> int:
+def _mark(events: Events, scratch: Scratch, types: Places, g: int, the_type: int, at: int) -> int:
     """Mark the rows of a type that a split would move; return how many people have one."""
     start, stop = events.starts[g], events.starts[g + 1]
     people, last = np.int64(0), np.int64(-1)

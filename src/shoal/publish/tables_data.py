@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shoal.messages import Message
-from shoal.publish.release_data import ReleaseData
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shoal.measure.scores import Scores
+    from shoal.publish.release_data import ReleaseData
     from shoal.publish.verify_tables import TablesVerification, TableTerms
 
 OneT = TypeVar("OneT", bound="ReleaseData[Any]")

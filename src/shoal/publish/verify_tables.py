@@ -140,8 +140,8 @@ def verify_published_tables(
     checks = [_link_check(tables, terms)]
     if checks[0].holds:
         events = _events(tables, terms, classes, knows_events)
-        for m in range(1, knows_events + 1):
-            fewest.append(_fewest(events, m) if events.height else k)
+        sizes_of = range(1, knows_events + 1)
+        fewest += [_fewest(events, m) if events.height else k for m in sizes_of]
     checks += [_count_check(k, m, number) for m, number in enumerate(fewest)]
     found = {} if read_from is None else {"read_from": read_from}
     holds = all(check.holds for check in checks)
@@ -265,7 +265,9 @@ def _events(
             if not isinstance(cells.dtype, pl.List):
                 cells = cells.cast(pl.String).str.split(each.separator)
             rows = known[each.name].with_columns(cells.alias("item")).explode("item")
-            rows = rows.filter(pl.col("item").is_not_null() & (pl.col("item").cast(pl.String) != ""))
+            rows = rows.filter(
+                pl.col("item").is_not_null() & (pl.col("item").cast(pl.String) != "")
+            )
             if rows.height:
                 add(rows.drop("item"), _numbers(rows, ["item"]))
     if not found:
@@ -283,8 +285,7 @@ def _fewer(events: pl.DataFrame, paths: Sequence[str], m: int) -> pl.DataFrame:
     counts = pl.concat([events.select(pl.col(path).alias("own")) for path in used]).drop_nulls()
     alone = counts.group_by("own").len("rows").filter(pl.col("rows") == 1).get_column("own")
     above = [
-        pl.when(pl.col(path) != pl.col("own")).then(pl.col(path)).alias(f"_{path}")
-        for path in used
+        pl.when(pl.col(path) != pl.col("own")).then(pl.col(path)).alias(f"_{path}") for path in used
     ]
     place = pl.int_range(pl.len()).over(["who", "told", *(f"_{path}" for path in used)])
     events = events.with_columns(above).with_columns(place.alias("place"))
@@ -353,7 +354,9 @@ def _combined(events: pl.DataFrame, m: int) -> pl.DataFrame:
 
     found = renamed(0)
     for place in range(1, m):
-        found = found.join(renamed(place), on="who").filter(pl.col(rows[place - 1]) < pl.col(rows[place]))
+        found = found.join(renamed(place), on="who").filter(
+            pl.col(rows[place - 1]) < pl.col(rows[place])
+        )
 
     def shared(a: int, b: int) -> pl.Expr:
         same = [(pl.col(f"{p}_{a}") == pl.col(f"{p}_{b}")).fill_null(value=False) for p in paths]

@@ -12,6 +12,7 @@ from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.location import check_if_exists, is_database
 from shoal.messages import Message
 from shoal.publish.tables_data import TablesData
+from shoal.release import Release
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -21,13 +22,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.io.atomic import AtomicGroup
-    from shoal.release import Release
     from shoal.settings.files import About
     from shoal.study.audit.attack_context import Audit
 
 
 @dataclass(frozen=True, eq=False)
-class TablesRelease(TablesData["Release[Any]"]):
+class TablesRelease(TablesData[Release[Any]]):
     """Several published tables that hang together, verified."""
 
     def certificate(
@@ -55,9 +55,7 @@ class TablesRelease(TablesData["Release[Any]"]):
 
         atomic_write_text(path, render_tables_report(self, language=language))
 
-    def audit(
-        self, originals: Mapping[str, Any], *, targets: int = 1000, seed: int = 0
-    ) -> Audit:
+    def audit(self, originals: Mapping[str, Any], *, targets: int = 1000, seed: int = 0) -> Audit:
         """Attack the release with the original tables in hand: with joins, from true rows.
 
         Args:
@@ -153,9 +151,7 @@ class TablesRelease(TablesData["Release[Any]"]):
         return f"<TablesRelease k={self.k}, {self.knows_events} events: {tables}>"
 
 
-def places_in(
-    target: str | os.PathLike[str], names: Sequence[str], form: str
-) -> dict[str, str]:
+def places_in(target: str | os.PathLike[str], names: Sequence[str], form: str) -> dict[str, str]:
     """Return the file, or the table of a database, of each table.
 
     Raises:

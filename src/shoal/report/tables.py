@@ -141,26 +141,31 @@ def read_tables_certificate(path: str | PathLike[str]) -> dict[str, Any]:
     data = read_side_file(Path(path), Message("the certificate"), missing)
     try:
         found = json.loads(data)
-        for each in found["terms"]:
-            names = (each["table"], each["key"], each["link"], each["above"])
-            columns = [*each["quasi_identifiers"], *each[ITEMS]]
-            told = found["tables"][each["table"]]
-            wrong = any(not isinstance(name, str) for name in (names[0], *columns))
-            wrong |= any(not isinstance(name, str | None) for name in names[1:])
-            wrong |= not isinstance(told["output"], dict) or "sha256" not in told["output"]
-            wrong |= any(not {"name", "role"} <= set(column) for column in told["columns"])
-            wrong |= not isinstance(told["parameters"]["privacy"], list)
-            if wrong:
-                raise ValueError
-        numbers = (found["tables_schema_version"], found["k"], found["knows_events"])
-        if not found["terms"] or not all(type(number) is int for number in numbers):
-            raise ValueError
+        right = _is_whole(found)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise DataError("{shown!r} is no certificate of Shoal.", shown=shown) from None
-    if numbers[0] > TABLES_SCHEMA_VERSION:
+        right = False
+    if not right:
+        raise DataError("{shown!r} is no certificate of Shoal.", shown=shown)
+    if found["tables_schema_version"] > TABLES_SCHEMA_VERSION:
         raise DataError(
             "The certificate {shown!r} is of a newer version of Shoal; check it with that one.",
             shown=shown,
         )
     assert isinstance(found, dict)
     return found
+
+
+def _is_whole(found: Any) -> bool:
+    """Tell whether a certificate has what verification needs; it may also fail to be looked at."""
+    right = bool(found["terms"])
+    for each in found["terms"]:
+        names = (each["key"], each["link"], each["above"])
+        columns = [each["table"], *each["quasi_identifiers"], *each[ITEMS]]
+        told = found["tables"][each["table"]]
+        right &= all(isinstance(name, str) for name in columns)
+        right &= all(isinstance(name, str | None) for name in names)
+        right &= isinstance(told["output"], dict) and "sha256" in told["output"]
+        right &= all({"name", "role"} <= set(column) for column in told["columns"])
+        right &= isinstance(told["parameters"]["privacy"], list)
+    numbers = (found["tables_schema_version"], found["k"], found["knows_events"])
+    return right and all(type(number) is int for number in numbers)

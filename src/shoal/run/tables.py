@@ -321,16 +321,14 @@ def _encoded(frame: pl.DataFrame, request: Request) -> Any:
 
         frame = clamp_frame(frame, schema.columns)
     for name in schema.quasi_identifiers:
-        if schema[name].kind is not None and schema[name].kind.algebra == "set":
+        kind = schema[name].kind
+        if kind is not None and kind.algebra == "set":
             raise OptionError(
                 "Column {name!r} is of kind set, which events cannot have; give it a hierarchy, "
                 "or leave the kind out.",
                 name=name,
             )
-    table = encode(
-        frame.select(schema.quasi_identifiers), replace(schema, columns=_quasi(schema))
-    )
-    return table
+    return encode(frame.select(schema.quasi_identifiers), replace(schema, columns=_quasi(schema)))
 
 
 def _quasi(schema: Any) -> tuple[Any, ...]:
@@ -407,7 +405,10 @@ def _histories(
                 .len("rows")
                 .sort(["who", "rows", "value"], descending=[False, True, False])
                 .group_by("who", maintain_order=True)
-                .agg(pl.col("value").get(0).alias("most"), pl.col("value").get(1, null_on_oob=True).alias("next"))
+                .agg(
+                    pl.col("value").get(0).alias("most"),
+                    pl.col("value").get(1, null_on_oob=True).alias("next"),
+                )
             )
             cells = pl.DataFrame({"who": np.arange(n_people)}).join(
                 ranked, on="who", how="left", maintain_order="left"
@@ -426,7 +427,10 @@ def _coarse(attribute: Attribute) -> NDArray[np.int64] | None:
         return None
     for level in range(taxonomy.tree_height):
         nodes = np.asarray(taxonomy.generalization(level), np.int64)
-        if len(np.unique(nodes[np.unique(attribute.codes[attribute.codes < attribute.size])])) <= _MOST_KINDS:
+        if (
+            len(np.unique(nodes[np.unique(attribute.codes[attribute.codes < attribute.size])]))
+            <= _MOST_KINDS
+        ):
             return np.append(nodes, -1)
     return None
 
@@ -454,7 +458,9 @@ def _release_all(
                 release = run(asked, source, progress=report)
             made[f"{name}.{column}"] = release
             cells = release.frame.get_column(column)
-            frame = frame.with_columns(as_sets(cells, rows[of_codes >= 0], frame.get_column(column)))
+            frame = frame.with_columns(
+                as_sets(cells, rows[of_codes >= 0], frame.get_column(column))
+            )
         asked = without(each.asked.request, each.asked.items)
         asked = replace(asked, insensitive=(*asked.insensitive, *each.asked.items))
         with _about(name):
@@ -482,6 +488,8 @@ def terms_of(request: TablesRequest, made: Mapping[str, Release]) -> tuple[Table
         names = published_names(release.schema, asked.request.style)
         quasi = [each for column in release.schema.quasi_identifiers for each in names[column]]
         found.append(
-            TableTerms(name, tuple(quasi), asked.key, asked.link, asked.above, asked.items, SEPARATOR)
+            TableTerms(
+                name, tuple(quasi), asked.key, asked.link, asked.above, asked.items, SEPARATOR
+            )
         )
     return tuple(found)

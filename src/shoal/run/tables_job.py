@@ -143,9 +143,7 @@ def _write(
             certificate = build_tables_certificate(release, hashes, about)
             group.add(output.certificate, format_certificate(certificate))
         if output.report is not None:
-            page = render_tables_report(
-                release, about=about, audit=audit, language=output.language
-            )
+            page = render_tables_report(release, about=about, audit=audit, language=output.language)
             group.add(output.report, page)
     return release
 
@@ -163,9 +161,7 @@ def inputs_of(job: TablesJob) -> dict[str, Input]:
         if "path" not in each.read:
             source = replace(source, path=_inside(job.input.path, name))
         if source.engine != "local":
-            raise OptionError(
-                "Several tables are anonymized on one machine; leave engine out."
-            )
+            raise OptionError("Several tables are anonymized on one machine; leave engine out.")
         found[name] = source
     return found
 
@@ -209,7 +205,10 @@ def _places(job: TablesJob, inputs: Mapping[str, Input]) -> tuple[dict[str, str]
     """Return where each table goes and in which format, after a look at what would fail later."""
     output = job.output
     for each in fields(output):
-        if each.name not in _WRITES and getattr(output, each.name) != OUTPUT_OPTIONS[each.name].default:
+        if (
+            each.name not in _WRITES
+            and getattr(output, each.name) != OUTPUT_OPTIONS[each.name].default
+        ):
             raise OptionError(
                 "{name} (under [output]) is for one table; leave it out where there are several.",
                 name=each.name,
@@ -310,9 +309,7 @@ def verify_tables_certificate(
     main = said["tables"][names[0]]
     promises = promises_of(parse_privacy(main["parameters"]["privacy"]), {})
     sensitive = [each["name"] for each in main["columns"] if each["role"] == "sensitive"]
-    found = _verify_read(
-        read, terms, (said["k"], said["knows_events"]), promises, tuple(sensitive)
-    )
+    found = _verify_read(read, terms, (said["k"], said["knows_events"]), promises, tuple(sensitive))
     if is_database(target):
         return found
     places = {name: _inside(target, name) for name in names}

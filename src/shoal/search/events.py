@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class EventTable:
 
 def find_types(
     tables: Sequence[EventTable],
-    group_of_person: NDArray[np.integer],
+    group_of_person: NDArray[np.integer[Any]],
     *,
     k: int,
     m: int,
@@ -163,9 +163,9 @@ def _lay_out(
     _, starts = np.unique(group[rows], return_index=True)
     attributes = [list(each.table.attributes) for each in tables]
     codes = np.zeros((max(1, *(len(each) for each in attributes)), len(rows)), np.int64)
-    for which, own in enumerate(attributes):
+    for which, columns in enumerate(attributes):
         here = table_of[rows] == which
-        for number, attribute in enumerate(own):
+        for number, attribute in enumerate(columns):
             codes[number, here] = attribute.codes[rows[here] - offsets[which]]
     events = Events(
         starts=np.append(starts, len(rows)).astype(np.int64),
@@ -180,12 +180,12 @@ def _lay_out(
     return events, table_of[rows], rows - offsets[table_of[rows]]
 
 
-def _columns(attributes: Sequence[Attribute]) -> dict[str, NDArray]:
+def _columns(attributes: Sequence[Attribute]) -> dict[str, NDArray[Any]]:
     """Return what the kernel knows of columns: where values lie, and the nodes above them."""
     n = max(len(attributes), 1)
     values = max((a.size for a in attributes if a.taxonomy is None), default=1)
     nodes = max((a.taxonomy.n_nodes for a in attributes if a.taxonomy is not None), default=1)
-    found: dict[str, NDArray] = {
+    found: dict[str, NDArray[Any]] = {
         "size": np.zeros(n, np.int64),
         "tree": np.zeros(n, np.bool_),
         "low": np.zeros((n, values)),
@@ -201,7 +201,10 @@ def _columns(attributes: Sequence[Attribute]) -> dict[str, NDArray]:
         if taxonomy is None:
             form = range_share(attribute)
             upper = form.position if form.upper is None else form.upper
-            found["low"][c, : attribute.size], found["high"][c, : attribute.size] = form.position, upper
+            found["low"][c, : attribute.size], found["high"][c, : attribute.size] = (
+                form.position,
+                upper,
+            )
             continue
         own = slice(taxonomy.n_nodes)
         found["tree"][c] = True

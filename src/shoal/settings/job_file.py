@@ -184,7 +184,9 @@ class _Reader:
         return Input(**self.rows(table, INPUT_OPTIONS, place))
 
     def table_of_job(self, table: dict[str, Any], place: str) -> TableOfJob:
-        own = {name: table[name] for name in ("columns", "hierarchies") if name in table}
+        own: dict[str, Any] = {
+            name: table[name] for name in ("columns", "hierarchies") if name in table
+        }
         table = {name: value for name, value in table.items() if name not in own}
         items = []
         for name, column in self.table(own, "columns").items():

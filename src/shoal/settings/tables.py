@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, RoleError, did_you_mean, refuse_unknown
@@ -11,7 +11,7 @@ from shoal.messages import Message
 from shoal.options import Option, check_all, option, rows_of, whole
 from shoal.publish.verify_tables import TableTerms
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request, build_request
-from shoal.table.schema import COLUMN_ROWS, JobColumn, Kind, Role, parse_role
+from shoal.table.schema import COLUMN_ROWS, JobColumn, Role, parse_role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,18 +133,19 @@ def build_tables_request(
         roles, names, OptionError, Message("Roles are said of {name!r}, which is no table.{hint}")
     )
     keys: dict[str, str] = {}
-    for above, key, _ in up.values():
-        if keys.setdefault(above, key) != key:
+    for parent, key, _ in up.values():
+        if keys.setdefault(parent, key) != key:
             raise OptionError(
                 "Two columns of table {above!r}, {one!r} and {other!r}, are said to be its key; "
                 "all links go to one.",
-                above=above,
-                one=keys[above],
+                above=parent,
+                one=keys[parent],
                 other=key,
             )
     found = {}
     for name in order:
-        above, _, link = up.get(name, (None, None, None))
+        above: str | None = up[name][0] if name in up else None
+        link = up[name][2] if name in up else None
         said = _column_options(name, roles.get(name, {}))
         key = keys.get(name) or said.pop("key", None)
         if said.pop("key", key) != key:
@@ -177,7 +178,7 @@ def terms_of_links(
     keys = {above: key for above, key, _ in up.values()}
     found = []
     for name in _parents_first(names, up):
-        above, _, link = up.get(name, (None, None, None))
+        above, link = (up[name][0], up[name][2]) if name in up else (None, None)
         quasi, sets = (
             (each,) if isinstance(each, str) else tuple(each)
             for each in (quasi_identifiers.get(name, ()), items.get(name, ()))
@@ -196,8 +197,7 @@ def _table_request(
     kinds = dict(said.get("kinds") or {})
     items = tuple(column for column, kind in kinds.items() if kind == ITEMS)
     said["kinds"] = {column: kind for column, kind in kinds.items() if kind != ITEMS}
-    given = said.get("quasi_identifiers") or ()
-    quasi = [given] if isinstance(given, str) else list(given)
+    quasi = _listed(said, Role.QUASI_IDENTIFIER)
     for column in items:
         if column not in quasi:
             raise RoleError(
@@ -213,30 +213,12 @@ def _table_request(
             name=name,
             beside=Message(" beside its items") if items else "",
         )
-    for option_name in ("person", "dates"):
-        if said.get(option_name):
-            raise OptionError(
-                "{option_name} is for one table; of several tables (here {name!r}) it cannot be "
-                "kept. The table about people has one row for each person.",
-                option_name=option_name,
-                name=name,
-            )
-    for column, kind in said["kinds"].items():
-        if above is not None and str(getattr(kind, "value", kind)) == Kind.SET.value:
-            raise OptionError(
-                "Column {column!r} of table {name!r} is of kind set, which events cannot have; "
-                "give it a hierarchy, or leave the kind out.",
-                column=column,
-                name=name,
-            )
-    exact = said.get("insensitive") or ()
-    exact = [exact] if isinstance(exact, str) else list(exact)
+    _refuse_of_one(name, said)
+    exact = _listed(said, Role.INSENSITIVE)
     own_keys = [column for column in dict.fromkeys((key, link)) if column is not None]
     for role in Role:
-        listed = said.get(role.option) or ()
-        listed = [listed] if isinstance(listed, str) else list(listed)
         for column in own_keys:
-            if column in listed and role is not Role.INSENSITIVE:
+            if role is not Role.INSENSITIVE and column in _listed(said, role):
                 raise RoleError(
                     "Column {column!r} of table {name!r} is a key, which is published as "
                     "pseudonyms; give it no role.",
@@ -253,9 +235,29 @@ def _table_request(
     return TableRequest(name, build_request(options), key, link, above, items)
 
 
-def _read_links(
-    names: Sequence[str], links: Mapping[str, str]
-) -> dict[str, tuple[str, str, str]]:
+def _listed(said: Mapping[str, Any], role: Role) -> list[str]:
+    """Return the columns that are given a role."""
+    given = said.get(role.option) or ()
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _refuse_of_one(name: str, said: Mapping[str, Any]) -> None:
+    """Refuse what only one table can keep.
+
+    Raises:
+        OptionError: something is said that several tables cannot.
+    """
+    for each in ("person", "dates"):
+        if said.get(each):
+            raise OptionError(
+                "{option!r} is for one table; of several tables (here {name!r}) it cannot be "
+                "kept. The table about people has one row for each person.",
+                option=each,
+                name=name,
+            )
+
+
+def _read_links(names: Sequence[str], links: Mapping[str, str]) -> dict[str, tuple[str, str, str]]:
     """Return for each table that hangs from one: the table above, its key, the own column."""
     if not isinstance(links, Mapping):
         raise OptionError(
@@ -290,9 +292,7 @@ def _table_and_column(text: Any, names: Sequence[str]) -> tuple[str, str]:
     return table, column
 
 
-def _parents_first(
-    names: Sequence[str], up: Mapping[str, tuple[str, str, str]]
-) -> list[str]:
+def _parents_first(names: Sequence[str], up: Mapping[str, tuple[str, str, str]]) -> list[str]:
     """Return the tables so that each stands after the one above it.
 
     Raises:
@@ -334,10 +334,11 @@ def _column_options(table: str, said: Any) -> dict[str, Any]:
             table=table,
         )
     found: dict[str, Any] = {}
-    columns: dict[str, JobColumn] = {}
+    columns: dict[str, tuple[Role, dict[str, Any]]] = {}
     for name, value in said.items():
         if isinstance(value, JobColumn):
-            columns[name] = value
+            assert value.role is not None
+            columns[name] = value.role, {row: getattr(value, row) for row in COLUMN_ROWS}
         elif name in COLUMN_OPTIONS or name == "key":
             found[name] = value
         elif name in OPTIONS:
@@ -348,11 +349,9 @@ def _column_options(table: str, said: Any) -> dict[str, Any]:
             )
         elif isinstance(value, str) or (isinstance(value, Mapping) and "role" in value):
             details = {"role": value} if isinstance(value, str) else dict(value)
-            known = [each.name for each in fields(JobColumn)]
             missing = Message("A column has no detail {name!r}.{hint}")
-            refuse_unknown(details, known, OptionError, missing)
-            role = parse_role(details.pop("role"), column=name)
-            columns[name] = JobColumn(role=role, **details)
+            refuse_unknown(details, ["role", *COLUMN_ROWS], OptionError, missing)
+            columns[name] = parse_role(details.pop("role"), column=name), details
         else:
             raise OptionError(
                 "{name!r} of table {table!r} is no option and has no role.{hint}",
@@ -360,11 +359,11 @@ def _column_options(table: str, said: Any) -> dict[str, Any]:
                 table=table,
                 hint=did_you_mean(name, COLUMN_OPTIONS),
             )
-    for name, column in columns.items():
-        listed = found.setdefault(column.role.option, [])
-        found[column.role.option] = [*([listed] if isinstance(listed, str) else listed), name]
+    for name, (role, details) in columns.items():
+        listed = found.setdefault(role.option, [])
+        found[role.option] = [*([listed] if isinstance(listed, str) else listed), name]
         for row in COLUMN_ROWS.values():
-            value = getattr(column, row.name)
+            value = details.get(row.name, row.default)
             if value != row.default:
                 found[row.option] = {**(found.get(row.option) or {}), name: value}
     return found

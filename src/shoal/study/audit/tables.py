@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.publish.tables_data import TablesData
-
     from shoal.release_reader.classes import Classes, People
 
 LOWERED_BY = "k, knows_events"
@@ -99,7 +98,7 @@ def attack_tables(
             left = within
             if len(known):
                 left = _who_fits(within, known, (ours, theirs), classes, people)
-            # nobody fits: a row was left out, and the attacker is back where only the group is known
+            # nobody fits: a row was left out, and only the group is known
             left = left if len(left) else within
             chances[name].append(1.0 / len(left) if len(left) else 0.0)
     findings = [_finding(name, values, n) for name, values in chances.items()]
@@ -124,8 +123,8 @@ def _finding(name: str, values: Sequence[float], n: int) -> Finding:
     rate = rate_of(sum(values), len(values), everybody=len(values) == n)
     worst = max(values)
     sentence = Message(
-        "{name:capital}: of the people who fit, the right one is picked with a chance of {rate:.2%} "
-        "on average, and at most {worst:.2%}.",
+        "{name:capital}: of the people who fit, the right one is picked with a chance of "
+        "{rate:.2%} on average, and at most {worst:.2%}.",
         name=name,
         rate=rate.rate,
         worst=worst,
@@ -142,7 +141,9 @@ def _finding(name: str, values: Sequence[float], n: int) -> Finding:
 
 
 def _read(
-    release: TablesData[Any], true: Mapping[str, pl.DataFrame], published: Mapping[str, pl.DataFrame]
+    release: TablesData[Any],
+    true: Mapping[str, pl.DataFrame],
+    published: Mapping[str, pl.DataFrame],
 ) -> tuple[dict[str, Classes], dict[str, People]]:
     """Return what the cells of each table stand for, and the true values in the same terms."""
     classes, people = {}, {}
@@ -151,7 +152,6 @@ def _read(
         assert style is not None
         frame, original = published.get(name), true.get(name)
         if frame is None or original is None:  # a column of sets: one row for each code
-
             table, _, column = name.partition(".")
             original = codes_of(true[table].get_column(column))[1]
             frame = codes_of(published[table].get_column(column))[1]
@@ -163,7 +163,6 @@ def _read(
 def _join(release: TablesData[Any], tables: Mapping[str, pl.DataFrame]) -> _Side:
     """Return the rows of all further tables, with what each hangs from; orphans are left out."""
     import polars as pl
-
 
     names = list(release.releases)
     own: dict[str, NDArray[np.int64]] = {}  # place in the list of each row of a table; −1 is none
@@ -218,7 +217,6 @@ def _rarity(
 ) -> NDArray[np.int64]:
     """Return how many rows of the original are like each row in its own quasi-identifiers."""
     import polars as pl
-
 
     found = np.zeros(len(side.row), np.int64)
     for which, (name, each) in enumerate(release.releases.items()):
