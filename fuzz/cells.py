@@ -147,7 +147,23 @@ def _text_closure(column: Column, cell: Any) -> Any:
     if column.kind == "set":
         many = cell.startswith("{") and cell.endswith("}")
         return frozenset(cell[1:-1].split(", ") if many else [cell])
+    if column.kind == "flat" and cell not in map(_label, column.cells) and cell[:1] == "{":
+        return frozenset(cell[1:-1].split(", "))
     return cell
+
+
+MOST_LISTED = 8
+"""So many values a column without a hierarchy lists."""
+
+
+def listed(column: Column, values: Iterable[Any], k: int) -> Any:
+    """Return the set that a flat column publishes of a group, or that everything is hidden."""
+    own, every = set(map(_label, values)), [c for c in column.cells if not is_missing(c)]
+    labels = list(map(_label, every))
+    odd = any(", " in each or (each[:1] == "{" and each[-1:] == "}") for each in labels)
+    few = len(own) <= MOST_LISTED and own < set(labels)
+    known = few and not odd and all(labels.count(each) >= k for each in own)
+    return frozenset(own) if known else EVERYTHING
 
 
 def _bounds(column: Column, low: Any, high: Any, textual: bool) -> Any:

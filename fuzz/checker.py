@@ -24,6 +24,7 @@ from fuzz.cells import (
     closure,
     comparable,
     is_missing,
+    listed,
     seen_in,
 )
 from fuzz.frames import aware, zoneinfo_names
@@ -203,6 +204,8 @@ def wrong_cells(case: Case, published: Published, labels: list[int]) -> list[str
         for column in case.named("quasi"):
             made = closure(column, [cells[column.name][row] for row in rows])
             own = [cells[column.name][row] for row in rows]
+            if column.kind == "flat" and made == EVERYTHING:
+                made = listed(column, own, case.k)
             key.append(as_styled(case, column, made, own, published.textual))
         for row in rows:
             rest = tuple(
@@ -288,6 +291,8 @@ def covers(case: Case, column: Column, made: Any, cell: Any) -> bool:
         return made[0] <= own[0] and own[1] <= made[1]
     if column.kind == "set":
         return own <= made
+    if column.kind == "flat" and isinstance(made, frozenset):
+        return own in made
     if column.kind == "tree":
         return made == own or made in tree_paths()[own]
     return made == own

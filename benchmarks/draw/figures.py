@@ -57,6 +57,9 @@ LOOKS = {
     "top-down-greedy": Look("#228833", "3", SOLID, "xx--"),
     "top-down-specialization": Look("#CC6677", "4", (0, (3, 3)), "oo.."),
     "r-gather": Look("#555555", "x", (0, (2, 3)), "--.."),
+    "forest": Look("#225522", "+", (0, (4, 3)), "//.."),
+    "systematic": Look("#997700", "|", (0, (1, 3)), "++--"),
+    "tfrp": Look("#225588", "_", (0, (5, 2, 1, 2)), "xx.."),
     "auto": Look("#CC3311", "*", SOLID, "\\\\"),
 }
 OTHERS = (
@@ -87,6 +90,7 @@ SHOWN = {
     "datafly": "Datafly",
     "top-down-greedy": "top-down greedy",
     "top-down-specialization": "top-down specialisation",
+    "tfrp": "TFRP",
     "auto": "Shoal's auto",
 }
 """Names as readers know them; a label "name, detail" keeps its detail."""

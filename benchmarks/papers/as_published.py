@@ -44,8 +44,12 @@ def helped(label: str) -> str:
 
 
 def anonymize(frame: Any, k: int, **options: Any) -> shoal.Release:
-    """Return a release as `shoal.anonymize` does, without any help."""
-    return shoal.anonymize(frame, k, **whole_table(len(frame), options))
+    """Return a release as `shoal.anonymize` does, without any help.
+
+    A column without a hierarchy is kept or suppressed, as in the papers: no sets.
+    """
+    style = {"flat_values": 1, **options.get("style", {})}
+    return shoal.anonymize(frame, k, **whole_table(len(frame), {**options, "style": style}))
 
 
 def timed(frame: Any, k: int, roles: dict[str, Any], **options: Any) -> tuple[Any, float]:

@@ -72,6 +72,7 @@ def anonymize(
     missing_codes: Mapping[str, Sequence[Any]] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
+    within: str | None = None,
     max_suppression: float = 0.0,
     suppress_for: str = "all",
     missing: str = "category",
@@ -147,6 +148,9 @@ def anonymize(
             ``grid`` says nothing about them; otherwise they get a fine grid.
         unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
             which puts them directly below its root.
+        within: a column whose values are kept apart, as a hospital: no group has rows of two of
+            them, and ``release.strata`` tells each one's rows, groups and loss. It is a
+            quasi-identifier, named as one or not, and is published exactly.
         max_suppression: share of rows that may be left out as outliers.
         suppress_for: "all" leaves a row out where that lowers the loss of all rows, itself
             counting as lost; "kept" uses the whole allowance so that the kept rows lose least.
@@ -202,6 +206,7 @@ def anonymize(
         "missing_codes": missing_codes,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
+        "within": within,
         "max_suppression": max_suppression,
         "suppress_for": suppress_for,
         "missing": missing,

@@ -1,11 +1,15 @@
 """Codes that mean a missing value in one column: proposed, kept in the job, heeded by all."""
 
+from dataclasses import replace
+from datetime import date
+
 import polars as pl
 import pytest
 
 import shoal
 from shoal.io.read import read_table
 from shoal.profile.suggest import find_codes, suggest_job
+from shoal.settings.inputs import read_input
 
 N = 240
 TABLE = pl.DataFrame(
@@ -82,6 +86,47 @@ def test_codes_are_missing_in_each_of_several_files(tmp_path):
     write_table(pl.DataFrame({"age": [30, 41], "sex": ["f", "m"]}), tmp_path / "b.xlsx")
     found = read_table([tmp_path / "a.xlsx", tmp_path / "b.xlsx"], missing_codes={"age": ["n/a"]})
     assert found["age"].to_list() == [None, 25, 30, 41]
+
+
+def test_words_and_days_that_mean_a_missing_one_are_proposed_and_heeded(tmp_path, shoal_runs):
+    days = [date(1950 + n % 40, 1 + n % 12, 1 + n % 28) for n in range(N)]
+    table = pl.DataFrame(
+        {
+            "born": [f"{d:%d.%m.%Y}" if n % 9 else "00.00.0000" for n, d in enumerate(days)],
+            "left": [f"{d:%d.%m.%Y}" if n % 8 else "31.12.9999" for n, d in enumerate(days)],
+            "came": [
+                str(d.replace(year=2024)) if n % 5 else "1900-01-01" for n, d in enumerate(days)
+            ],
+            "age": ["unbekannt" if n % 11 == 0 else str(20 + n % 60) for n in range(N)],
+            "cost": ["99.999,00" if n % 7 == 0 else f"1.{100 + n % 90},5{n % 9}" for n in range(N)],
+            "work": [["unknown", "nurse", "baker"][n % 3] for n in range(N)],
+        }
+    )
+    table.write_csv(tmp_path / "t.csv", separator=";")
+    found = suggest_job(tmp_path / "t.csv")
+    assert found.details["missing_codes"] == {
+        "born": ("00.00.0000",),
+        "left": ("9999-12-31",),
+        "came": ("1900-01-01",),
+        "age": ("unbekannt",),
+        "cost": ("99999",),
+    }
+    assert shoal_runs("init", tmp_path / "t.csv", "-o", tmp_path / "t.toml").status == 0
+    job = shoal.read_job(tmp_path / "t.toml")
+    read = read_input(
+        replace(job.input, path=str(tmp_path / "t.csv")), details=job.schema_options()
+    )
+    for name, every in {
+        "born": 9,
+        "left": 8,
+        "came": 5,
+        "age": 11,
+        "cost": 7,
+        "work": N + 1,
+    }.items():
+        missing = [cell is None for cell in read[name]]
+        assert missing == [n % every == 0 and every <= N for n in range(N)], name
+    assert [read.schema[name] for name in ("born", "left", "came")] == [pl.Date] * 3
 
 
 def test_frames_lose_their_codes_too():

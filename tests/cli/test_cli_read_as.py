@@ -2,8 +2,10 @@
 
 import json
 import random
+import sqlite3
 import tomllib
 from datetime import date, timedelta
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -250,3 +252,56 @@ def test_midnights_are_days_in_files_and_frames(tables, run):
     wanted = shoal.anonymize(frame, 5, **given)
     assert release.frame["born"].tolist() == wanted.frame["born"].to_list()
     assert release.scores == wanted.scores
+
+
+def test_a_first_job_runs_whatever_the_texts_of_a_table_lie_in(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(7)
+    rows = [
+        (
+            str(date(2023, 1, 1) + timedelta(chance.randrange(300))),
+            german(date(1940, 1, 1) + timedelta(chance.randrange(20_000))),
+            str(chance.randrange(18, 90)),
+            f"{chance.randrange(1000, 2000) / 10}".replace(".", ","),
+            chance.choice(["?", *map(str, range(10, 60))]),
+            chance.choice("mw"),
+        )
+        for _ in range(150)
+    ]
+    table = pl.DataFrame(rows, ["seen", "born", "age", "height", "visits", "sex"], orient="row")
+    table.write_csv("t.csv", separator=";")
+    table.write_parquet("t.parquet")
+    table.write_ipc("t.arrow")
+    table.write_ndjson("t.jsonl")
+    table.write_excel("t.xlsx")
+    with sqlite3.connect("t.db") as held:
+        held.execute("create table p (seen text, born text, age text, height text, visits, sex)")
+        held.executemany("insert into p values (?, ?, ?, ?, ?, ?)", rows)
+    held.close()
+    texts = set()
+    for source in ["t.csv", "t.parquet", "t.arrow", "t.jsonl", "t.xlsx", "sqlite:///t.db?table=p"]:
+        run("init", source, "-o", "job.toml", "--yes", "--force")
+        kinds = {
+            n: c.get("kind")
+            for n, c in tomllib.loads(Path("job.toml").read_text())["columns"].items()
+        }
+        assert kinds["age"] == kinds["visits"] == "numeric", source
+        run(
+            "anonymize",
+            source,
+            "-o",
+            "safe.jsonl",
+            "--job",
+            "job.toml",
+            "--seed",
+            1,
+            "-q",
+            "--replace",
+        )
+        texts.add(Path("safe.jsonl").read_text())
+        run("score", source, "safe.jsonl", "--job", "job.toml")
+        plain = ["--qi", "age,visits", "--drop", "seen,born,height,sex", "--missing-values", "?"]
+        run("anonymize", source, "-o", "plain.csv", *plain, "--k", 5, "-q", "--replace")
+        assert "?" not in Path("plain.csv").read_text()
+        assert "-" in Path("plain.csv").read_text()  # intervals
+    assert len(texts) == 1

@@ -76,7 +76,7 @@ def test_no_published_combination_belongs_to_fewer_than_k_people(algorithm, k):
     frame = panel()
     release = release_of(algorithm, frame, k)
     check(release, frame, k)
-    assert release.verification.n_groups > 3
+    assert release.verification.n_groups > 1
 
 
 @every_algorithm

@@ -25,9 +25,7 @@ def covers(column, cell, value):
     if cell is None or value is None:
         return cell is None and value is None
     kind = KIND_OF[column]
-    if kind == "flat":
-        return cell == value
-    if kind == "set":
+    if kind in ("flat", "set"):
         return value in (cell[1:-1].split(", ") if cell.startswith("{") else [cell])
     if kind == "categorical":
         return cell == value or cell in PATHS[value]

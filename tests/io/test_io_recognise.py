@@ -62,7 +62,27 @@ OTHER = ["x", "y", "z"]
             "mm/dd/yyyy hh:mm am",
             datetime(1985, 2, 13, 13, 5),
         ),
+        (["03FEB1985", "18APR1925", "01MAY2000"], "ddmmmyyyy", date(1985, 2, 3)),
+        (["03FEB85", "18APR25", "01MAY00"], f"ddmmmyy since {NOW - 99}", date(1985, 2, 3)),
+        (
+            ["03FEB1985:10:30:00", "18APR1925:00:00:01", "01MAY2000:23:59:59"],
+            "ddmmmyyyy:hh:mm:ss",
+            datetime(1985, 2, 3, 10, 30),
+        ),
+        (
+            ["2024-07-01T00:15:00+02:00", "2024-01-01T23:59:59+01:00", "2024-01-02T08:00:00Z"],
+            "yyyy-mm-ddthh:mm:ss+zz",
+            datetime(2024, 7, 1, 0, 15),
+        ),
+        (
+            ["2024-07-01T00:15:00.25+0200", "2024-01-01T23:59:59.5+01:00", "2024-01-02T08:00:00Z"],
+            "yyyy-mm-ddthh:mm:ss+zz",
+            datetime(2024, 7, 1, 0, 15),
+        ),
         (["1.234,56", "12", "950,5"], "1.234,5", 1234.56),
+        (["(1.234,56)", "12", "950,5"], "1.234,5", -1234.56),
+        (["1.234,56-", "12", "950,5"], "1.234,5", -1234.56),
+        (["(€ 1.234,56)", "€ 12", "€ 950,5-"], "€ 1.234,5", -1234.56),
         (["1 234,5", "12", "950,5"], "1 234,5", 1234.5),
         (["1\u202f234,5", "1\xa0234", "950,5"], "1 234,5", 1234.5),
         (["1'234.50", "12", "950.5"], "1'234.5", 1234.5),
@@ -103,6 +123,12 @@ def test_a_spelling_is_found_told_and_read(reading, cells, spelling, first):
         ["18.04.1925", "x", "19.04.1925"],
         ["18.04.1925", "30.02.1925", "19.04.1925"],
         ["1,50 %", "1,5 %", "2 %"],  # two texts of one number
+        ["1,5-", "-1,5", "2,5"],
+        ["(1,5", "3,5", "2,5"],
+        ["-1,5-", "3,5", "2,5"],
+        ["(-1,5)", "3,5", "2,5)"],
+        ["12-", "13-", "(14)"],
+        ["03FEX1985", "18APR1925", "01MAY2000"],
     ],
 )
 def test_what_is_no_date_or_number_in_one_way_stays_text(reading, cells):
@@ -136,7 +162,7 @@ def test_dates_whose_parts_change_places_stay_text_and_are_asked_about(reading):
     frame, how = reading(["18/04/1925", "04/18/1925"], ["x", "y"])
     assert frame.get_column("c1").dtype == pl.String
     assert how.spelled["c1"].spelling == "text"
-    assert "no order of day and month" in how.doubts[0]
+    assert "1 of its 2 different values are no such dates" in how.doubts[0]
 
 
 def test_years_of_two_digits_never_make_a_day_in_the_future_without_a_question(reading):
@@ -176,6 +202,42 @@ def test_decimals_of_another_column_tell_what_a_point_means(reading, cell, value
     frame, how = reading(["1.200", "950"], [cell, cell.replace("5", "25")])
     assert frame.get_column("c1")[0] == value
     assert how.doubts == []
+
+
+@pytest.mark.parametrize("odd", ["00.00.0000", "31.02.1980", "unbekannt", "1980-01-01", "1.1.80"])
+def test_a_column_of_dates_with_another_cell_is_asked_about_and_the_cell_not_shown(reading, odd):
+    days = [f"{1 + n % 28:02}.{1 + n % 12:02}.{1950 + n}" for n in range(30)]
+    for cells in ([odd, *days], [*days, odd]):
+        frame, how = reading(cells, ["x"] * 31)
+        assert frame.get_column("c1").to_list() == cells
+        (asked,) = how.doubts
+        assert "'c1' looks like dates written as dd.mm.yyyy, but 1 of its 31" in asked
+        assert odd not in asked
+        frame, how = reading(cells, ["x"] * 31, missing_codes={"c1": [odd]})
+        assert frame.get_column("c1").dtype == pl.Date
+        assert how.doubts == []
+        frame, how = reading(cells, ["x"] * 31, read_as={"c1": "text"})
+        assert how.doubts == []
+
+
+@pytest.mark.parametrize(("form", "spelling"), [("%d%m%Y", "ddmmyyyy"), ("%m%d%Y", "mmddyyyy")])
+def test_eight_digits_in_another_order_are_days_too(reading, form, spelling):
+    days = [date(1950 + n, 1 + n % 9, 14 + n % 14) for n in range(40)]
+    frame, how = reading([f"{d:{form}}" for d in days], ["x"] * 40)
+    if form == "%d%m%Y":  # no zero stands in front: numbers may be anything
+        assert frame.get_column("c1").dtype.is_integer()
+        days = [d.replace(day=d.day - 13) for d in days]
+        frame, how = reading([f"{d:{form}}" for d in days] + ["27091950"], ["x"] * 41)
+        days.append(date(1950, 9, 27))
+    assert frame.get_column("c1").to_list() == days
+    assert (how.spelled["c1"].spelling, how.doubts) == (spelling, [])
+    unclear = [date(1950 + n, 1 + n % 9, 1 + n % 9) for n in range(40)]
+    frame, how = reading([f"{d:{form}}" for d in unclear], ["x"] * 40)
+    (asked,) = how.doubts
+    assert "could also be mmddyyyy" in asked
+    numbers = [f"{n * 1_234_567 % 10**8:08}" for n in range(1, 41)]
+    frame, how = reading(numbers, ["x"] * 40)
+    assert frame.get_column("c1").to_list() == numbers
 
 
 def test_whole_numbers_that_all_are_days_are_read_as_days(reading):

@@ -274,6 +274,7 @@ def flat_adult(seed: int, **options: object) -> shoal.Release:
         measure="lm",
         algorithm_options=options,
         seed=seed,
+        style={"flat_values": 1},
     )
 
 

@@ -48,45 +48,42 @@ def fewest_found(tables, links, quasi, m, items=()):
 
     ``items`` are columns of sets in the first table.
     """
-    rows = {name: frame.to_dicts() for name, frame in tables.items()}
-    top = next(name for name in tables if not any(one.startswith(f"{name}.") for one in links))
-    people = [(tuple(map(str, (row[c] for c in quasi[top]))), []) for row in rows[top]]
-    known = {top: {}}  # of each key of a table: the person, and the rows from the person down
-    for number, row in enumerate(rows[top]):
-        for other in links.values():
-            table, key = other.split(".")
-            if table == top:
-                known[top][row[key]] = (number, ())
-        for column in items:
-            for code in row[column] or []:
-                people[number][1].append((((column, (str(code),)), (column, number, code)),))
-    waiting = dict(links)
-    while waiting:
-        for one, other in list(waiting.items()):
-            (table, link), (above, _) = one.split("."), other.split(".")
-            if above not in known:
-                continue
-            del waiting[one]
-            known[table] = {}
-            own_key = next(
-                (o.split(".")[1] for o in links.values() if o.split(".")[0] == table), None
-            )
-            for place, row in enumerate(rows[table]):
-                person, path = known[above][row[link]]
-                told = (table, tuple(str(row[c]) for c in quasi[table]))
-                mine = (*path, (told, (table, place)))
-                people[person][1].append(mine)
-                if own_key is not None:
-                    known[table][row[own_key]] = (person, mine)
+    people = histories(tables, links, quasi, items)
     found = []
     for size in range(m + 1):
         who = {}
         for number, (group, events) in enumerate(people):
             for chosen in combinations(events, size):
-                for pattern in {told_together(chosen)}:
-                    who.setdefault((group, pattern), set()).add(number)
+                who.setdefault((group, told_together(chosen)), set()).add(number)
         found.append(min((len(each) for each in who.values()), default=None))
     return found
+
+
+def histories(tables, links, quasi, items):
+    """Return of each person the cells of the main table, and the events."""
+    rows = {name: frame.to_dicts() for name, frame in tables.items()}
+    key_of = {other.split(".")[0]: other.split(".")[1] for other in links.values()}
+    top = next(name for name in tables if not any(one.startswith(f"{name}.") for one in links))
+    people = [(tuple(str(row[c]) for c in quasi[top]), []) for row in rows[top]]
+    known = {top: {}}  # of each key of a table: the person, and the rows from the person down
+    for number, row in enumerate(rows[top]):
+        known[top][row.get(key_of.get(top))] = (number, ())
+        for column in items:
+            for code in row[column] or []:
+                people[number][1].append((((column, (str(code),)), (column, number, code)),))
+    waiting = dict(links)
+    while waiting:
+        one = next(each for each in waiting if waiting[each].split(".")[0] in known)
+        table, link = one.split(".")
+        above = known[waiting.pop(one).split(".")[0]]
+        known[table] = {}
+        for place, row in enumerate(rows[table]):
+            person, path = above[row[link]]
+            told = (table, tuple(str(row[c]) for c in quasi[table]))
+            mine = (*path, (told, (table, place)))
+            people[person][1].append(mine)
+            known[table][row.get(key_of.get(table))] = (person, mine)
+    return people
 
 
 def told_together(events):

@@ -53,7 +53,9 @@ def covers(cells, person):
     return town_cell == town or town_cell in ABOVE[town].split()
 
 
-CATEGORIES = st.sampled_from(["node", "values"])
+STYLES = st.sampled_from([{"categories": each} for each in ("node", "values")] + [
+    {"flat_values": most} for most in (1, 2, 3)
+])  # fmt: skip
 # c and e are all values of one group, and d, whom their node covers, is not among them
 TWO_TOWNS = pl.DataFrame({"age": [5] * 4, "town": ["a", "b", "c", "e"]})
 OTHERS = pl.DataFrame({"age": [5] * 6, "town": ["a", "a", "a", "d", "d", "d"]})
@@ -79,19 +81,23 @@ def brute(published, everybody, numbers=None):
 
 
 def made(table, model, k=2, **more):
+    columns = (
+        {"quasi_identifiers": SMALL["quasi_identifiers"]}
+        if "flat_values" in more.get("style", ())
+        else SMALL
+    )
     return shoal.anonymize(
-        table, k=k, **SMALL, privacy=model, algorithm="mondrian", seed=1, rows_are_people=True,
+        table, k=k, **columns, privacy=model, algorithm="mondrian", seed=1, rows_are_people=True,
         **more,
     )  # fmt: skip
 
 
 @settings(max_examples=share(60))
-@given(people(), people(least=0), st.integers(2, 12), CATEGORIES)
-@example(TWO_TOWNS, OTHERS, 5, "values")
-@example(FAR_TOWNS, NO_TOWNS, 4, "values")
-def test_every_row_of_a_release_fits_k_people_or_there_is_none(table, others, k, categories):
+@given(people(), people(least=0), st.integers(2, 12), STYLES)
+@example(TWO_TOWNS, OTHERS, 5, {"categories": "values"})
+@example(FAR_TOWNS, NO_TOWNS, 4, {"categories": "values"})
+def test_every_row_of_a_release_fits_k_people_or_there_is_none(table, others, k, style):
     everybody = pl.concat([table, others])
-    style = {"categories": categories}
     try:
         release = made(table, KMap(k, population=everybody), style=style)
     except shoal.PromiseError:
@@ -109,13 +115,10 @@ def _all_in_one(table, style):
 
 
 @settings(max_examples=share(60))
-@given(people(), people(least=3), st.sampled_from([0.3, 0.5, 0.7, 0.9]), st.booleans(), CATEGORIES)
-@example(TWO_TOWNS, OTHERS, 0.9, False, "values")
-@example(FAR_TOWNS, NO_TOWNS, 0.9, False, "values")
-def test_nobody_is_in_the_table_with_a_chance_outside_the_bounds(
-    table, others, most, lower, categories
-):
-    style = {"categories": categories}
+@given(people(), people(least=3), st.sampled_from([0.3, 0.5, 0.7, 0.9]), st.booleans(), STYLES)
+@example(TWO_TOWNS, OTHERS, 0.9, False, {"categories": "values"})
+@example(FAR_TOWNS, NO_TOWNS, 0.9, False, {"categories": "values"})
+def test_nobody_is_in_the_table_with_a_chance_outside_the_bounds(table, others, most, lower, style):
     everybody = pl.concat([table, others])
     model = DeltaPresence(most, delta_min=0.1 if lower else 0.0, population=everybody)
     try:

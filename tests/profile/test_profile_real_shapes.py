@@ -1,6 +1,7 @@
 """Guesses that were wrong on real files, each on a small made-up table of the same shape."""
 
 import random
+from datetime import date, timedelta
 
 import polars as pl
 import pytest
@@ -218,3 +219,22 @@ def test_a_logarithm_and_a_copy_make_no_person_of_a_measure():
 def test_a_job_that_was_guessed_of_a_panel_can_be_read(tmp_path):
     path = suggest_job(yearly(60, 6)).write(tmp_path / "job.toml")[0]
     assert read_job(path).k == 10
+
+
+def test_what_stays_with_a_person_does_not_follow_from_a_day_of_birth_that_nobody_shares():
+    draw = random.Random(8)
+    people = [
+        (f"P{n}", date(1930, 1, 1) + timedelta(n * 61), draw.choice("mf"), draw.choice("pqrstuvw"))
+        for n in range(300)
+    ]
+    rows = [each for each in people for _ in range(draw.randint(1, 4))]
+    frame = pl.DataFrame(rows, ["patient", "born", "sex", "town"], orient="row")
+    assert {guess.name: str(guess.role) for guess in suggest_job(frame).columns} == {
+        "patient": "person",
+        "born": "quasi-identifier",
+        "sex": "quasi-identifier",
+        "town": "quasi-identifier",
+    }
+    aged = frame.with_columns(age=2024 - pl.col("born").dt.year())
+    assert suggest_job(aged)["born"].role == "drop"
+    assert suggest_job(aged)["age"].role == "quasi-identifier"

@@ -145,3 +145,28 @@ def test_what_was_left_out_has_no_part_in_a_warning(people):
     many = people.with_columns(age=pl.lit(None, dtype=pl.Int64), token=pl.int_range(N_ROWS) + 10)
     frame = pl.concat([few, many.select(few.columns)])
     assert warnings_of(frame, missing="suppress") == ""
+
+
+def test_where_people_have_several_rows_one_row_of_each_is_looked_at():
+    rng = np.random.default_rng(4)
+    whose = np.repeat(np.arange(120), 3)
+    frame = pl.DataFrame(
+        {
+            "who": whose,
+            "born": rng.permutation(120)[whose] * 7,
+            "blood": rng.choice(["a", "b", "ab", "0"], 120)[whose],
+            "own": rng.permutation(120)[whose] + 0.5,
+        }
+    )
+    release = shoal.anonymize(
+        frame,
+        5,
+        quasi_identifiers="born",
+        sensitive=["blood", "own"],
+        person="who",
+        algorithm="mondrian",
+        seed=1,
+    )
+    (warned,) = [each for each in release.warnings if "'own'" in each]
+    assert "value of its own" in warned
+    assert not any("'blood'" in each for each in release.warnings)

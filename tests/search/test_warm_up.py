@@ -39,7 +39,7 @@ frame = pl.DataFrame({
 })
 roles = dict(quasi_identifiers=["age", "city"], sensitive=["sick"], seed=1)
 if len(sys.argv) > 1:
-    for algorithm in ("k-member", "oka", "r-gather", "top-down-greedy", "mhm"):
+    for algorithm in ("k-member", "oka", "r-gather", "top-down-greedy", "systematic", "mhm"):
         for measure in ("ncp", "mi"):
             shoal.anonymize(frame, 5, algorithm=algorithm, measure=measure, **roles)
     levels = {"age": {"rule": "intervals", "widths": [5, 10]}}
@@ -110,6 +110,9 @@ print({entry[:2] for entry in variants() - named} or "nothing")
         ("sequential",),
         ("top-down-greedy",),
         ("r-gather",),
+        ("forest",),
+        ("systematic",),
+        ("tfrp",),
     ],
     ids=" ".join,
 )

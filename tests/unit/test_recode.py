@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.errors import OptionError, RoleError
-from shoal.publish.recode import Style, published_names, recode
+from shoal.publish.recode import Style, published_names, recode, with_listings
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition
@@ -23,7 +23,8 @@ def publish(frame, labels, *, style=None, shuffle=False, **roles):
     roles.setdefault("quasi_identifiers", frame.columns)
     schema = infer_kinds(build_schema(frame.columns, **roles), nw.from_native(frame))
     partition = Partition.from_labels(labels)
-    return recode(frame, schema, encode(frame, schema), partition, style, shuffle=shuffle)[0]
+    table = with_listings(encode(frame, schema), style or Style(), k=2)
+    return recode(frame, schema, table, partition, style, shuffle=shuffle)[0]
 
 
 def cells(values, labels, *, style=None, dtype=None, **roles):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.publish.recode import Style
+    from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
 
@@ -91,7 +91,7 @@ class Beside:
         cls,
         original: pl.DataFrame,
         schema: Schema,
-        style: Style,
+        request: Request,
         groups: NDArray[np.integer[Any]],
         recoded: Mapping[str, NDArray[np.int32]],
     ) -> Beside:
@@ -100,7 +100,7 @@ class Beside:
         Args:
             original: the table that the release was made from, its rows in the same order.
             schema: roles and kinds of the columns, as the run has settled them.
-            style: how generalised cells are written.
+            request: what was asked.
             groups: group of each row, negative if it is not published (`Release.groups`).
             recoded: where whole columns are generalised alike (`Release.recoded`).
         """
@@ -108,12 +108,13 @@ class Beside:
 
         from shoal.measure.base import Grouped
         from shoal.measure.loss import NCP
-        from shoal.publish.recode import published_cells
+        from shoal.publish.recode import published_cells, with_listings
         from shoal.table.encode import encode
         from shoal.table.partition import Partition
 
         keys = list(schema.quasi_identifiers)
-        table = encode(original, schema)
+        style = request.style
+        table = with_listings(encode(original, schema), style, int(request.k))
         labels = groups.astype(np.int32)
         partition = Partition(labels, int(labels.max()) + 1, recoded)
         cells: dict[str, pl.Series] = {}

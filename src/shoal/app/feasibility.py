@@ -48,7 +48,7 @@ class Encoded:
 def encode_job(frame: pl.DataFrame, job: Job) -> Encoded:
     """Encode what promises look at; a few passes over the rows of the columns in use."""
     from shoal.app.runs import settled
-    from shoal.publish.recode import Style
+    from shoal.publish.recode import Style, with_listings
     from shoal.table.encode import encode
 
     columns = Job(columns=job.columns, k=2, default_grid=job.default_grid)
@@ -56,8 +56,9 @@ def encode_job(frame: pl.DataFrame, job: Job) -> Encoded:
     columns = columns.replaced(**{name: getattr(job, name) for name in names})
     try:
         frame, schema = settled(columns.request(), frame)
-        as_values = Style.from_dict(job.style).categories == "values"
-        return Encoded(frame.height, encode(frame, schema, as_values=as_values))
+        # a flat column lists nothing in a group of all rows, whatever k is
+        table = with_listings(encode(frame, schema), Style.from_dict(job.style), k=2)
+        return Encoded(frame.height, table)
     except ShoalError as error:
         return Encoded(frame.height, None, error.message)
 

@@ -341,7 +341,7 @@ def look_beside(files: RunFiles, job: Job, frame: pl.DataFrame) -> Beside | None
     frame, schema = settled(request, frame)
     if schema.shifted and request.person_key is None:
         return None
-    return Beside.of(frame, schema, request.style, groups, recoded)
+    return Beside.of(frame, schema, request, groups, recoded)
 
 
 def _(text: str) -> str:

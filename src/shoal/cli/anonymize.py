@@ -47,6 +47,7 @@ def print_plan(job: Job) -> None:
     """
     import narwhals as nw
 
+    from shoal.publish.recode import with_listings
     from shoal.run.job import FileSource
     from shoal.run.outputs import STREAM, FileSink
     from shoal.runtime.progress import no_progress
@@ -65,8 +66,8 @@ def print_plan(job: Job) -> None:
     frame = move_dates(frame, schema)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True), request.unknown_values)
     schema = settle_grids(schema, frame, by_default=request.default_grid)
-    as_values = request.style.categories == "values"
-    promises = _check_promises(request, encode(frame, schema, as_values=as_values))
+    table = with_listings(encode(frame, schema), request.style, int(request.k))
+    promises = _check_promises(request, table)
     need = source.need(schema, frame.height)
     lines = [*promises, *search, *_resources(need)]
     _show(frame, schema, lines, sink.files if written else {})

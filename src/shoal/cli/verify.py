@@ -73,10 +73,8 @@ def verify(
     from shoal.settings.inputs import missing_texts
 
     if _is_of_several(job, certificate):
-        said = [*asked, *promises, *(name for name in reading if name != "format")]
-        _refuse_said([*said, *(["--public-key"] if public_key is not None else [])])
-        form = reading.get("format")
-        _verify_tables(published, job, certificate, form, as_json=as_json, quiet=quiet)
+        said = [*asked, *promises, *(["--public-key"] if public_key is not None else [])]
+        _verify_tables(published, (job, certificate), said, reading, as_json=as_json, quiet=quiet)
         return
     if certificate is not None:
         known = {"hierarchies", "population", "population_counts"}
@@ -185,34 +183,34 @@ def _is_of_several(job: str | None, certificate: str | None) -> bool:
     return certificate is not None and is_tables_certificate(certificate)
 
 
-def _refuse_said(said: Sequence[object]) -> None:
-    """Refuse what cannot be said of several tables.
+def _verify_tables(
+    published: str,
+    terms: tuple[str | None, str | None],
+    said: Sequence[object],
+    reading: Said,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Check several tables against their job or their certificate.
 
     Raises:
-        OptionError: something is.
+        OptionError: something is said that these say already.
     """
+    from shoal.run.tables_job import verify_tables_certificate, verify_tables_job
+    from shoal.settings.job_file import read_tables_job
+
+    job, certificate = terms
+    said = [*said, *(name for name in reading if name != "format")]
     if said:
         raise OptionError(
             "Of several tables, the job or the certificate says what was promised; leave {name} "
             "out.",
             name=str(said[0]),
         )
-
-
-def _verify_tables(
-    published: str,
-    job: str | None,
-    certificate: str | None,
-    form: str | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    from shoal.run.tables_job import verify_tables_certificate, verify_tables_job
-    from shoal.settings.job_file import read_tables_job
-
     if job is not None and certificate is not None:
         raise OptionError("Give the job or the certificate, not both.")
+    form = reading.get("format")
     if certificate is not None:
         found = verify_tables_certificate(published, certificate, form=form)
     else:

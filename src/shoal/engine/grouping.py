@@ -80,6 +80,17 @@ class LocalWork:
         run = self.run.part(left, max_suppressed=allowed)
         return replace(self, rows=self.rows[left], table=self.table.take(left), run=run)
 
+    def part(self, rows: NDArray[np.int64], allowed: int) -> LocalWork:
+        """Return the work on some rows, whose promises are judged against the whole table.
+
+        Args:
+            rows: of its table.
+            allowed: how many of them may be left out.
+        """
+        most = None if self.run.max_suppressed is None else allowed
+        run = self.run.part(rows, max_suppressed=most)
+        return replace(self, rows=self.rows[rows], table=self.table.part(rows), run=run)
+
     def check_possible(self) -> None:
         """Raise a PromiseError if not even one group of all rows keeps the promises."""
         check_people(self.table.n_people, self.run.k, "people")

@@ -38,7 +38,7 @@ from shoal.publish.people import (
     doubts_of_pseudonyms,
     number_people,
 )
-from shoal.publish.recode import recode
+from shoal.publish.recode import recode, with_listings
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
 from shoal.search.enforce import violations
@@ -78,7 +78,7 @@ def suppress_outliers(work: LocalWork, groups: Partition, regroup: Regroup) -> P
         regroup: forms the groups of what is left.
     """
     run = work.run
-    allowed = int(work.request.max_suppression * work.whole.n_rows)
+    allowed = run.max_suppressed or 0
     if work.algorithm.suppresses or not allowed:
         if groups.n_suppressed and run.max_suppressed is None:
             run.warn(
@@ -87,7 +87,7 @@ def suppress_outliers(work: LocalWork, groups: Partition, regroup: Regroup) -> P
                     "a max_suppression above 0 limits that.",
                     name=work.algorithm.name,
                     n_suppressed=groups.n_suppressed,
-                    n_rows=work.whole.n_rows,
+                    n_rows=work.table.n_rows,
                 )
             )
         return groups
@@ -135,7 +135,7 @@ class LocalEngine:
             from shoal.table.coding import clamp_frame
 
             frame = clamp_frame(frame, schema.columns)
-        whole = encode(frame, schema, as_values=request.style.categories == "values")
+        whole = with_listings(encode(frame, schema), request.style, int(request.k))
         for attribute in whole.attributes:
             check_width(attribute)
         if self.owned:
@@ -195,8 +195,15 @@ class LocalEngine:
         def regroup(of: LocalWork) -> Partition:
             return follow_measure(of, form_groups(of), form_groups)
 
-        groups = follow_measure(work, form_groups(work), form_groups)
-        return work.in_input_order(suppress_outliers(work, groups, regroup))
+        def grouped(of: LocalWork) -> Partition:
+            groups = follow_measure(of, form_groups(of), form_groups)
+            return suppress_outliers(of, groups, regroup)
+
+        if work.request.within is None:
+            return work.in_input_order(grouped(work))
+        from shoal.engine.strata import group_within
+
+        return work.in_input_order(group_within(work, work.request.within, grouped))
 
     def publish(self, work: LocalWork, groups: Partition) -> PublishedTable:
         """Generalise the rows of each group to what they have in common."""
@@ -264,7 +271,12 @@ class LocalEngine:
             n_suppressed=groups.n_suppressed,
             scores=_score(whole, groups, request),
             facts=gather_facts(
-                whole, groups, published.frame, k=int(request.k), style=request.style
+                whole,
+                groups,
+                published.frame,
+                k=int(request.k),
+                style=request.style,
+                within=request.within,
             ),
             bound=bound,
         )

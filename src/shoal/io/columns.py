@@ -282,10 +282,12 @@ def mark_codes(frame: pl.DataFrame, codes: Mapping[str, Sequence[Any]]) -> pl.Da
     """Return the table with null for codes that mean a missing value in a column.
 
     A column that was text only because of them gets its type; among numbers a code is one that is
-    as large.
+    as large, and among dates one of the same day, as 9999-12-31.
     """
     import polars as pl
 
+    if not codes:
+        return frame
     columns = []
     for column in frame.get_columns():
         texts = [str(each) for each in codes.get(column.name, ())]
@@ -298,6 +300,11 @@ def mark_codes(frame: pl.DataFrame, codes: Mapping[str, Sequence[Any]]) -> pl.Da
         elif column.dtype.is_numeric():
             numbers = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
             columns.append(column.set(column.cast(pl.Float64).is_in(numbers.implode()), None))
+        elif column.dtype.is_temporal():
+            days = pl.Series(texts).str.to_date("%Y-%m-%d", strict=False).drop_nulls()
+            is_day = column.dtype in (pl.Date, pl.Datetime)
+            found = column.cast(pl.Date).is_in(days.implode()) if is_day else False
+            columns.append(column.set(found | column.cast(pl.String).is_in(texts), None))
         else:
             columns.append(column.set(column.cast(pl.String).is_in(texts), None))
     return pl.DataFrame(columns)
@@ -307,9 +314,13 @@ def without_markers(frame: pl.DataFrame, markers: Collection[str]) -> pl.DataFra
     """Turn markers into nulls; a column that was text only because of them gets its type."""
     import polars as pl
 
+    if not markers:
+        return frame
     texts = {marker for marker in markers if marker}
     columns = []
-    for column in frame.get_columns():
+    for each in frame.get_columns():
+        held = is_coded(each.dtype) and bool(each.is_in(list(markers)).any())
+        column = each.cast(pl.String) if held else each
         if column.dtype == pl.String:
             marked = mark_missing(column, texts)
             if marked.null_count() > column.null_count():

@@ -21,7 +21,7 @@ from shoal.io.location import check_same_columns
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
 from shoal.io.recognise import recognise_noted
 from shoal.io.source import Utf8Stream
-from shoal.io.spelling import Found, NumberSpelling, read_spelled
+from shoal.io.spelling import Found, NumberSpelling, read_as_asked
 from shoal.messages import Message, plural
 
 if TYPE_CHECKING:
@@ -582,10 +582,12 @@ def parse_delimited(
     if not table.n_rows:
         raise DataError("{name} has a header but no rows.", name=name)
     spellings = dialect.read_as or {}
+    codes = dialect.missing_codes
     frame = pl.DataFrame(table.finish(numeric, spellings, coded=coded))
-    frame = mark_codes(frame, dialect.missing_codes) if dialect.missing_codes else frame
-    frame = read_spelled(frame, spellings) if spellings else frame
-    return table.recognised(frame, numeric, spellings) if dialect.guess else frame
+    if codes or spellings:
+        frame = read_as_asked(frame, {"missing_codes": codes, "read_as": spellings})
+    frame = table.recognised(frame, numeric, spellings) if dialect.guess else frame
+    return mark_codes(frame, codes) if codes else frame
 
 
 class _Table:

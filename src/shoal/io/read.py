@@ -7,14 +7,17 @@ import json
 from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
 from shoal.io.columns import (
     code_text,
+    is_text,
     mark_codes,
     new_code_type,
     repeats_itself,
+    through_distinct,
+    type_column,
     type_columns,
     without_markers,
 )
@@ -34,11 +37,12 @@ from shoal.io.location import (
     input_files,
     is_database,
     refuse_almost_url,
+    shown_name,
 )
 from shoal.io.overwrite_guard import how_read, note_input
 from shoal.io.recognise import recognise_noted
 from shoal.io.source import Source, open_source, to_utf8
-from shoal.io.spelling import read_spelled
+from shoal.io.spelling import read_as_asked
 from shoal.messages import Message
 from shoal.runtime.threads import check_process
 
@@ -132,12 +136,12 @@ def read_table(  # noqa: PLR0913 - one argument per option
         source: the file; its suffix says the format (CSV, TSV, JSON lines, each also with
             ``.gz`` or ``.zst``; Parquet, Arrow, Excel). Or a table of a database:
             ``postgresql://user:password@host:5432/clinic?table=public.patients`` or
-            ``sqlite:///clinic.db?table=patients``; there a missing value is NULL and nothing
-            else. A folder, a pattern such as ``2026/*.csv`` or a list stands for several files
-            with the same columns, which are read as one table.
+            ``sqlite:///clinic.db?table=patients``. A folder, a pattern such as ``2026/*.csv`` or a
+            list stands for several files with the same columns, which are read as one table.
         format: the format when the suffix does not say it.
         delimiter: of a CSV; found among comma, semicolon, tab and pipe when not given.
-        missing_values: texts that stand for a missing value in text formats and Excel.
+        missing_values: texts that stand for a missing value; the empty one is a value of its own
+            where cells have types (Parquet, Arrow, databases).
         columns: the columns to keep, or a function that picks them from all names before any
             row is read; all unless given. No others leave a database.
         numeric: columns of a CSV in which 1.5 and 1.50 are the same number; in other columns
@@ -164,14 +168,18 @@ def read_table(  # noqa: PLR0913 - one argument per option
         OptionError: the format, the delimiter or the URL is none.
     """
     check_process()
+    said = {"missing_codes": missing_codes or {}, "read_as": read_as or {}}
+    markers = (missing_values,) if isinstance(missing_values, str) else tuple(missing_values)
+    texts = tuple(each for each in markers if each)  # where cells have types, "" is a value
     path, *others = input_files(source, format)
     if is_database(path):
         from shoal.io.database import column_names, read_sql
 
         chosen = columns(column_names(path)) if callable(columns) else columns
         names = [chosen] if isinstance(chosen, str) else chosen
-        rows = read_sql(path, None if names is None else list(names))
-        return read_spelled(mark_codes(rows, missing_codes or {}), read_as or {})
+        rows = without_markers(read_sql(path, None if names is None else list(names)), texts)
+        shown = called(shown_name(path))
+        return _as_said(rows, shown, said, numeric=numeric, decimal=decimal, guess=guess)
     refuse_almost_url(path)
     found = _one_format([path, *others], format)
     dialect = Dialect(
@@ -188,7 +196,6 @@ def read_table(  # noqa: PLR0913 - one argument per option
     name = called(path)
     if sheet is not None and not found.row.has_sheets:
         raise OptionError("{name} has no sheets; leave out {sheet!r}.", name=name, sheet=sheet)
-    markers = (missing_values,) if isinstance(missing_values, str) else tuple(missing_values)
     with open_source(path, name, found.compression) as stream:
         if found.row.read is None:
             return parse_delimited(
@@ -205,7 +212,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
         frame: pl.DataFrame
         if found.row.scan is not None and path != "-" and stream.size:
             frame = resolve_name(found.row.scan)([path, *others], columns, coded=coded)
-            frame = mark_codes(frame, missing_codes or {})
+            frame = without_markers(frame, texts)
         else:
             data = stream.read_all()
             if not data:
@@ -226,13 +233,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
                 )
                 frame = _joined(name, frame, called(each), further)
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
-        frame = read_spelled(frame, read_as or {})
-        if guess:
-            how = how_read(name)
-            said = {*(read_as or {})}
-            frame = recognise_noted(
-                frame, how, name=name, but=said, lenient=numeric, decimal=decimal
-            )
+        frame = _as_said(frame, name, said, numeric=numeric, decimal=decimal, guess=guess)
     if frame.height == 0 or frame.width == 0:
         raise DataError("{name} has no rows.", name=name)
     if coded:
@@ -244,6 +245,46 @@ def read_table(  # noqa: PLR0913 - one argument per option
             if each.dtype == pl.String and repeats_itself(each)
         )
     return frame
+
+
+def _as_said(
+    frame: pl.DataFrame,
+    name: str,
+    said: Mapping[str, Mapping[str, Any]],
+    *,
+    numeric: Collection[str],
+    decimal: str | None,
+    guess: bool,
+) -> pl.DataFrame:
+    """Return a table whose cells had types, with its texts read as a text file's would be.
+
+    Args:
+        frame: the table.
+        name: for messages.
+        said: what is said of single columns.
+        numeric: columns in which 1.5 and 1.50 are the same number.
+        decimal: the sign before decimals, if it is said.
+        guess: whether texts of which nothing is said are looked at.
+    """
+    frame = read_as_asked(frame, said)
+    if not guess:
+        return frame
+
+    def typed(column: pl.Series) -> pl.Series:
+        lenient = column.name in numeric
+        return through_distinct(column, lambda texts: type_column(texts, lenient=lenient))
+
+    spelled = said["read_as"]
+    texts = [c for c in frame.get_columns() if is_text(c.dtype) and c.name not in spelled]
+    frame = recognise_noted(
+        frame.with_columns(map(typed, texts)),
+        how_read(name),
+        name=name,
+        but=spelled,
+        lenient=numeric,
+        decimal=decimal,
+    )
+    return mark_codes(frame, said["missing_codes"])
 
 
 def called(path: str) -> str:
@@ -379,7 +420,7 @@ def _named(names: Sequence[str]) -> dict[str, str]:
 # stand for a missing value.
 
 
-def read_parquet(data: bytes, name: str, _: Dialect, __: tuple[str, ...]) -> pl.DataFrame:
+def read_parquet(data: bytes, name: str, _: Dialect, markers: tuple[str, ...]) -> pl.DataFrame:
     """Read a Parquet file that came as a stream."""
     import polars as pl
 
@@ -387,19 +428,19 @@ def read_parquet(data: bytes, name: str, _: Dialect, __: tuple[str, ...]) -> pl.
         table = pl.scan_parquet(io.BytesIO(data))
         n_rows = int(table.select(pl.len()).collect().item())
         check_rows(name, n_rows, table.collect_schema())
-        return pl.read_parquet(io.BytesIO(data))
+        return without_markers(pl.read_parquet(io.BytesIO(data)), [m for m in markers if m])
     except _unreadable():
         raise _damaged(name, "Parquet") from None
 
 
-def read_arrow(data: bytes, name: str, _: Dialect, __: tuple[str, ...]) -> pl.DataFrame:
+def read_arrow(data: bytes, name: str, _: Dialect, markers: tuple[str, ...]) -> pl.DataFrame:
     """Read an Arrow file, which may also hold the stream form."""
     import polars as pl
 
     check_arrow(data, name)
     for reader in (pl.read_ipc, pl.read_ipc_stream):
         with suppress(*_unreadable()):
-            return reader(io.BytesIO(data))
+            return without_markers(reader(io.BytesIO(data)), [m for m in markers if m])
     raise _damaged(name, "Arrow")
 
 

@@ -37,22 +37,33 @@ class _Fits(NamedTuple):
     doubtful: bool = True
 
 
-_CLOCK = r"(?:(?P<gap>, | |T)(?P<clock>\d{1,2}:\d{2}(?P<s>:\d{2})?(?P<a> [ap]\.?m\.?)?))?"
+_NARROW = str.maketrans("\xa0\u202f", "  ")
+_CLOCK = (
+    r"(?:(?P<gap>, | |T|:)(?P<clock>\d{1,2}:\d{2}(?P<s>:\d{2}(?:\.\d{1,9})?)?)"
+    r"(?:(?P<a> [ap]\.?m\.?)|(?P<zone>Z|[+-]\d{2}:?\d{2}))?)?"
+)
 _WORD = r"[^\W\d_]{3,12}"
 _DATES = tuple(
     re.compile(pattern + _CLOCK, re.IGNORECASE)
     for pattern in (
         r"(?P<first>\d{1,4})(?P<sep>[./-] ?)\d{1,2}(?P=sep)(?P<year>\d{4}|\d{1,2})",
         rf"\d\d?(?P<sep>\. ?|[ /-])(?P<month>{_WORD})\.?(?P<sep2>,? |[/-])(?P<year>\d{{2,4}})",
+        rf"\d\d(?P<sep>)(?P<month>{_WORD})(?P<sep2>)(?P<year>\d{{4}}|\d{{2}})",
         rf"(?P<month>{_WORD})\.? \d{{1,2}}(?P<sep2>,? )(?P<year>\d{{4}})",
     )
 )
 _NUMBER = re.compile(
-    r"(?P<before>[^\d\s+\u2212-]*)\s?[+\u2212-]?\d(?:[\d.,'\u2019\u2009 ]*\d)?\s?(?P<after>\D*)"
+    r"\(?(?P<before>[^\d\s(+\u2212-]*)\s?[+\u2212-]?\d(?:[\d.,'\u2019\u2009 ]*\d)?"
+    r"[\u2212-]?\s?(?P<after>[^\d()\u2212-]*)\)?"
 )
 _PLAIN = str(NumberSpelling("."))
 _TOO_LONG = 15  # digits that a float holds
+_YEARS = (1880, 2100)  # of numbers that are days
 _FEW = 10  # whole numbers that may look like dates by chance
+_DIGITS = ("yyyymmdd", "ddmmyyyy", "mmddyyyy")
+_MOSTLY = 0.8  # of the different texts of a column that looks like dates
+_FEWEST = 2
+_LOOKED_AT = 50
 
 
 def recognise(
@@ -86,8 +97,6 @@ def recognise(
     if delimiter is not None:
         points = [c.name for c in frame.get_columns() if c.dtype.is_float()]
         certain += [NumberSpelling("," if name in commas else ".") for name in points]
-    torn = [name for name, each in fits.items() if not each.ways]
-    fits = {name: each for name, each in fits.items() if each.ways}
     decided = {name: _decided(each, certain) for name, each in fits.items()}
     frame = frame.with_columns(
         _as(frame.get_column(name), way) for name, (way, _) in decided.items()
@@ -96,7 +105,10 @@ def recognise(
         name: _in_words(frame.get_column(name), way, fits[name], doubt=doubt)
         for name, (way, doubt) in decided.items()
     }
-    return frame, found | {name: _torn(name) for name in torn}
+    for name in [each for each in texts if each not in fits]:
+        if (doubted := _mostly_dates(texts[name])) is not None:
+            found[name] = doubted
+    return frame, found
 
 
 def _different(column: pl.Series) -> pl.Series | None:
@@ -111,21 +123,21 @@ def _different(column: pl.Series) -> pl.Series | None:
     if not is_text(column.dtype):
         return None
     place = column.is_not_null().arg_max()
-    first = None if place is None else column[place]
-    if first is None:
+    if place is None or column[place] is None:
         return None
-    first = _plain(first)
-    if not (_number(first) or any(each.fullmatch(first) for each in _DATES)):
+    starts = column.slice(place, _FEW).drop_nulls().cast(pl.String).to_list()
+    if not any(_number(each) or _date(each) for each in starts):
         return None
     return trim(column.unique().drop_nulls().cast(pl.String)).unique().sort()
 
 
-def _plain(text: str) -> str:
-    return re.sub("[\xa0\u202f]", " ", text.strip())
+def _date(text: str) -> re.Match[str] | None:
+    plain = text.strip().translate(_NARROW)
+    return next((match for each in _DATES if (match := each.fullmatch(plain))), None)
 
 
 def _number(text: str) -> re.Match[str] | None:
-    match = _NUMBER.fullmatch(text)
+    match = _NUMBER.fullmatch(text.strip().translate(_NARROW))
     return match if match and is_unit(match["before"]) and is_unit(match["after"]) else None
 
 
@@ -135,21 +147,72 @@ def _number(text: str) -> re.Match[str] | None:
 def _dates(texts: pl.Series) -> _Fits | None:
     if not texts.len():
         return None
-    first = _plain(texts[0])
     if texts.str.contains("^[0-9]+$").all():
-        form = DateSpelling("yyyymmdd")
-        fits = texts.str.len_bytes().eq(8).all() and len(texts) >= _FEW and _reads(form, texts)
-        return _Fits((form,), Message("all its whole numbers are days")) if fits else None
-    match = next((m for each in _DATES if (m := each.fullmatch(first))), None)
+        if len(texts) < _FEW or not texts.str.len_bytes().eq(8).all():
+            return None
+        ways = tuple(way for form in _DIGITS if _are_days(way := DateSpelling(form), texts))
+        return _Fits(ways[:2], Message("all its whole numbers are days")) if ways else None
+    match = _date(texts[0])
     if match is None:
         return None
-    long = bool(texts.str.contains(r"\p{L}{5}").any())
-    forms = [f"{form}{_clock(match)}" for form in _forms(match, long=long)]
-    since = None if any("yyyy" in form for form in forms) else datetime.now(UTC).year - 99
-    ways = tuple(s for form in forms if _reads(s := DateSpelling(form, since), texts))
-    if not ways and len(forms) > 1 and texts.str.contains(DateSpelling(forms[0]).pattern).all():
-        return _Fits((), "")  # day and month change places, or a day is none
+    forms = _forms_of(match, texts)
+    ways = tuple(way for form in forms if _reads(way := _dated(form), texts))
     return _Fits(ways[:2], _why_date(ways, forms)) if ways else None
+
+
+def _are_days(way: DateSpelling, texts: pl.Series) -> bool:
+    """Tell whether whole numbers are days on which people live."""
+    days = way.read(texts)
+    return (
+        days is not None
+        and days.null_count() == 0
+        and bool(days.dt.year().is_between(*_YEARS).all())
+    )
+
+
+def _forms_of(match: re.Match[str], texts: pl.Series) -> list[str]:
+    long = bool(texts.str.contains(r"\p{L}{5}").any())
+    return [f"{form}{_clock(match)}" for form in _forms(match, long=long)]
+
+
+def _dated(form: str) -> DateSpelling:
+    return DateSpelling(form, None if "yyyy" in form else datetime.now(UTC).year - 99)
+
+
+def are_mostly_values(texts: pl.Series) -> bool:
+    """Tell whether nearly all of these different texts look like dates or numbers."""
+    spread = texts.gather_every(max(len(texts) // _LOOKED_AT, 1))
+    values = [each for each in spread if _number(each) or _date(each)]
+    return len(values) >= max(_MOSTLY * len(spread), _FEWEST)
+
+
+def _mostly_dates(texts: pl.Series) -> Found | None:
+    """Return what is said about a column of which most cells are dates, but not all."""
+    spread = texts.gather_every(max(len(texts) // _LOOKED_AT, 1))
+    matches = filter(None, (_date(each) for each in spread))
+    forms = dict.fromkeys(form for match in matches for form in _forms_of(match, texts))
+    if not forms:
+        return None
+    shapes = "|".join(_dated(form).pattern for form in forms)
+    if texts.str.contains(shapes).sum() < max(_MOSTLY * len(texts), _FEWEST):
+        return None
+    read = {form: _dated(form).read(texts) for form in forms}
+    right = {form: 0 if days is None else days.count() for form, days in read.items()}
+    form = max(forms, key=right.__getitem__)
+    return Found(
+        TEXT,
+        Message("not all of its cells are days in this form"),
+        Message(
+            "Column {name!r} looks like dates written as {form}, but {n_wrong:,} of its {n:,} "
+            "different values are no such dates, so all of it stays text; put them right, say that "
+            "they are missing with --missing-codes (missing_codes in a job), or say --read-as "
+            "{name}=text.",
+            name=texts.name,
+            form=form,
+            n_wrong=len(texts) - right[form],
+            n=len(texts),
+        ),
+    )
 
 
 def _forms(match: re.Match[str], *, long: bool) -> list[str]:
@@ -160,7 +223,7 @@ def _forms(match: re.Match[str], *, long: bool) -> list[str]:
         month = "mmmm" if long else "mmm"
         if "sep" not in said:
             return [f"{month} d{said['sep2']}{year}"]
-        return [f"d{said['sep']}{month}{said['sep2']}{year}"]
+        return [f"{'d' if said['sep'] else 'dd'}{said['sep']}{month}{said['sep2']}{year}"]
     sep = said["sep"]
     if len(said["first"]) == 4:
         return [f"yyyy{sep}mm{sep}dd"]
@@ -176,7 +239,8 @@ def _clock(match: re.Match[str]) -> str:
     if match["clock"] is None:
         return ""
     seconds, half = ":ss" if match["s"] else "", " am" if match["a"] else ""
-    return f"{match['gap'].lower()}hh:mm{seconds}{half}"
+    zone = "+zz" if match["zone"] else ""
+    return f"{match['gap'].lower()}hh:mm{seconds}{half}{zone}"
 
 
 def _reads(spelling: Spelling, texts: pl.Series) -> bool:
@@ -186,6 +250,8 @@ def _reads(spelling: Spelling, texts: pl.Series) -> bool:
 
 def _why_date(ways: tuple[DateSpelling, ...], forms: list[str]) -> str:
     form = ways[0].form
+    if form.endswith("+zz"):
+        return Message("each with its distance from UTC, of which only the clock is taken")
     if len(forms) == 1 or len(ways) > 1:
         return Message("all its cells are days in this form")
     if form == forms[0]:
@@ -209,7 +275,7 @@ def _numbers(
         delimiter: between the cells of the file.
         lenient: whether two of them may be one number.
     """
-    match = _number(_plain(texts[0]))
+    match = _number(texts[0])
     if match is None:
         return None
     unit = match["before"], match["after"]
@@ -325,18 +391,6 @@ def _as(column: pl.Series, way: Spelling) -> pl.Series:
     return through_distinct(column, read)
 
 
-def _torn(name: str) -> Found:
-    return Found(
-        TEXT,
-        Message("no order of day and month makes days of all its cells"),
-        Message(
-            "Column {name!r} looks like dates, but no order of day and month makes days of all its "
-            "cells, so they stay text; put them right, or say --read-as {name}=text.",
-            name=name,
-        ),
-    )
-
-
 def _in_words(column: pl.Series, way: Spelling, fits: _Fits, *, doubt: bool) -> Found:
     """Return what is told about a column that is read in some way."""
     why, asked = fits.why, None
@@ -385,6 +439,8 @@ def recognise_noted(frame: pl.DataFrame, how: HowRead, *, name: str, **said: Any
     found = {name: each for name, each in found.items() if each.spelling != _PLAIN or each.doubt}
     if not found:
         return frame
+    settled = [how.spelled[column].doubt for column in found if column in how.spelled]
+    how.doubts[:] = [each for each in how.doubts if each not in settled]
     how.spelled |= found
     how.notes += notes_on(found, name=name)
     how.doubts += [each.doubt for each in found.values() if each.doubt is not None]

@@ -63,7 +63,7 @@ MONTHS = {
 }
 """The number of each month, by its names and their short forms."""
 
-_TOKEN = re.compile(r"yyyy|yy|mmmm|mmm|mm|dd|hh|ss|d|m|h|am")
+_TOKEN = re.compile(r"yyyy|yy|mmmm|mmm|mm|dd|hh|ss|d|m|h|am|\+zz")
 _WORD = r"(\p{L}+)\.?"
 _SPACES = r"[ \x{00a0}\x{202f}]"
 _ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?$"
@@ -74,7 +74,8 @@ class DateSpelling:
     """A date with its parts in one order.
 
     Attributes:
-        form: its parts, as ``dd.mm.yyyy hh:mm``.
+        form: its parts, as ``dd.mm.yyyy hh:mm``; ``+zz`` stands for a distance from UTC, which
+            leaves the clock as it is written.
         since: the first of the hundred years that years of two digits are among; None if they
             end with the present one.
     """
@@ -149,7 +150,7 @@ class DateSpelling:
         return days.dt.strftime(written)
 
 
-_CODES = {"d": "%d", "m": "%m", "minute": "%M", "s": "%S", "a": "%p"}
+_CODES = {"d": "%d", "m": "%m", "minute": "%M", "s": "%S", "a": "%p", "+": "Z"}
 _PARTS = {
     "d": "([0-9]{1,2})",
     "m": "([0-9]{1,2})",
@@ -157,8 +158,9 @@ _PARTS = {
     "word": _WORD,
     "h": "([0-9]{1,2})",
     "minute": "([0-9]{2})",
-    "s": "([0-9]{2})",
+    "s": r"([0-9]{2})(?:\.[0-9]{1,9})?",
     "a": "([ap])\\.?m\\.?",
+    "+": "([+-][0-9]{2}:?[0-9]{2}|z)",
 }
 
 
@@ -188,6 +190,7 @@ UNIT = rf"(?:[%‰]|\p{{Sc}}|(?:{'|'.join(_WORDS)})\.?)"
 """What may stand before or behind a number, for polars."""
 _MINUS = "\u2212"
 _SIGN = r"[-+\x{2212}]"
+_MINUSES = r"[-\x{2212}]"
 GROUPS = {" ": r"[ \x{00a0}\x{202f}\x{2009}]", "'": r"['\x{2019}]", ".": r"\.", ",": ","}
 """What stands between groups of three digits, and its pattern for polars."""
 _USUAL = {".": ",", ",": ".", " ": ",", "'": "."}
@@ -236,25 +239,28 @@ class NumberSpelling:
         )
         if self.after:
             after = f"[ \\x{{00a0}}\\x{{202f}}]*(?:{re.escape(self.after)})?"
-        return f"^({_SIGN}?){before}({_SIGN}?{digits}{decimals}){after}$"
+        return rf"^(\(?)({_SIGN}?){before}({_SIGN}?{digits}{decimals})({_MINUSES}?){after}(\)?)$"
 
     def read(self, texts: pl.Series) -> pl.Series | None:
         """Return texts as numbers; null where one is none, None if they cannot be read at all."""
         import polars as pl
 
         parts = texts.str.extract_groups(self.pattern).struct
-        sign, number = (parts.field(each) for each in parts.fields)
+        opened, sign, number, behind, closed = (parts.field(each) for each in parts.fields)
         if self.group:
             number = number.str.replace_all(GROUPS[self.group], "")
         number = number.str.replace_all("[+]", "").str.replace_all(_MINUS, "-", literal=True)
         if self.decimal == ",":
             number = number.str.replace(",", ".", literal=True)
-        minus = sign.is_in(["-", _MINUS])
         whole = not bool(number.str.contains(".", literal=True).any())
         values = number.cast(pl.Int64 if whole else pl.Float64, strict=False)
-        frame = pl.DataFrame({"value": values, "minus": minus})
+        # Bookkeeping writes a number below zero in brackets, or with the minus behind it.
+        below = (sign.is_in(["-", _MINUS]), behind != "", opened != "")
+        once = (sign != "").cast(int) + below[1].cast(int) + number.str.starts_with("-") <= 1
+        fits = (opened == "") == (closed == "")
+        frame = pl.DataFrame({"value": values, "minus": below[0] | below[1] | below[2]})
         signed = pl.when("minus").then(-pl.col("value")).otherwise("value")
-        return frame.select(signed.alias(texts.name)).to_series()
+        return frame.select(signed.alias(texts.name)).to_series().set(~(once & fits), None)
 
     def write(self, numbers: pl.Series) -> pl.Series:
         """Return numbers as texts that are read as they are."""
@@ -295,15 +301,13 @@ def parse_spelling(text: str) -> Spelling | None:
 def _date(text: str) -> DateSpelling | None:
     form, since, year = text.partition(" since ")
     found = DateSpelling(form)
-    if not re.fullmatch(r"(?:yyyy|yy|m{1,4}|dd?|hh?|ss|am|[ .,:/t-])+", form):
+    if not re.fullmatch(r"(?:yyyy|yy|m{1,4}|dd?|hh?|ss|am|\+zz|[ .,:/t-])+", form):
         return None
     parts = [each.replace("word", "m") for each in found.parts]
     day, clock = parts[:3], parts[3:]
     known: tuple[list[str], ...] = ([], ["h", "minute"], ["h", "minute", "s"])
-    if sorted(day) != ["d", "m", "y"] or clock not in [
-        *known,
-        *([*each, "a"] for each in known[1:]),
-    ]:
+    known += tuple([*each, end] for each in known[1:] for end in "a+")
+    if sorted(day) != ["d", "m", "y"] or clock not in known:
         return None
     two_digits = "yyyy" not in form
     if since and not (two_digits and re.fullmatch("[0-9]{4}", year)):
@@ -365,14 +369,16 @@ def read_spelled(frame: pl.DataFrame, spellings: Mapping[str, str]) -> pl.DataFr
 
 
 def read_as_asked(frame: pl.DataFrame, details: Mapping[str, Any]) -> pl.DataFrame:
-    """Return a table in memory with codes of missing values and texts read as a request asks.
+    """Return a table with codes of missing values and texts read as it is said.
 
     Args:
         frame: the table.
-        details: what the request says of single columns.
+        details: what is said of single columns.
     """
-    marked = mark_codes(frame, details.get("missing_codes") or {})
-    return read_spelled(marked, details.get("read_as") or {})
+    codes, spellings = details.get("missing_codes") or {}, details.get("read_as") or {}
+    spelled = read_spelled(mark_codes(frame, codes), spellings)
+    # Only now is it known that 99.999,00 is the code 99999.
+    return mark_codes(spelled, {name: each for name, each in codes.items() if name in spellings})
 
 
 def as_written(frame: pl.DataFrame, spellings: Mapping[str, str]) -> pl.DataFrame:

@@ -281,6 +281,18 @@ MISSING_WORDS: frozenset[str] = frozenset(
 )
 """Labels of codes that stand for no answer, in the same languages; folded to lower case."""
 
+UNKNOWN_WORDS: frozenset[str] = frozenset(
+    (
+        *("unknown", "unk", "unkn.", "not known", "none", "nil", "no date", "undated", "tbd"),
+        *("unbekannt", "unbek.", "unbek", "nicht bekannt", "n.b.", "n. b.", "kein", "keine"),
+        *("kein datum", "ohne datum", "leer", "inconnu", "inconnue", "sans date", "desconocido"),
+        *("desconocida", "sin fecha", "sconosciuto", "sconosciuta", "ignoto", "onbekend", "geen"),
+        *("desconhecido", "desconhecida", "nieznany", "nieznana", "brak", "okänd", "okänt"),
+        *("ukendt", "ukjent", "ingen"),
+    )
+)
+"""What among dates and numbers means that none is known, and may be an answer elsewhere."""
+
 NOTE_WORDS: tuple[str, ...] = (
     *("source", "sources", "note", "notes", "footnote", "legend", "remark", "remarks", "page"),
     *("printed", "created", "exported", "generated", "as of", "end of report", "confidential"),

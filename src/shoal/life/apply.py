@@ -23,8 +23,8 @@ from shoal.archive.kept import (
 )
 from shoal.archive.release_file import READING
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.io.columns import fresh_column, mark_codes
-from shoal.io.spelling import read_spelled
+from shoal.io.columns import fresh_column
+from shoal.io.spelling import read_as_asked
 from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
 from shoal.messages import Message
@@ -299,8 +299,7 @@ def apply(
     check_process()
     watch = Stopwatch()
     kept = keep(release)
-    said = kept.schema.details()
-    table = read_spelled(mark_codes(to_polars(frame), said["missing_codes"]), said["read_as"])
+    table = read_as_asked(to_polars(frame), kept.schema.details())
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to apply the release to.")
     check_people(kept)

@@ -243,7 +243,10 @@ def _by_label(opened: OpenColumn, values: pl.Series) -> _Labels:
     place = {label: number for number, label in enumerate(labels)}
     covers = np.zeros((len(opened.cells), len(labels) + 1), np.bool_)
     for number, members in enumerate(opened.members):
-        covers[number, [place[each] for each in members if each in place]] = True
+        # a value that reads like a set is itself
+        own = canonical_label(opened.cells[number]) if len(members) > 1 else ""
+        names = (own,) if own in place and len(members) > 1 else members
+        covers[number, [place[each] for each in names if each in place]] = True
     covers[opened.everything] = True
     texts = [None if gone else "" for gone in opened.missing]
     return _with_missing(texts, covers, codes, len(labels), opened.codes)

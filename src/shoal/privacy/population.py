@@ -22,7 +22,7 @@ from shoal.table.closure import (
     SetClosures,
     TreeClosures,
     close,
-    union_sets,
+    listed_sets,
 )
 from shoal.table.frames import to_polars
 from shoal.table.partition import Partition
@@ -219,7 +219,7 @@ def _tree_box(attribute: Attribute, closures: TreeClosures, partition: Partition
     low = np.append(tree.first_leaf.astype(np.int64), _MISSING)
     high = np.append(tree.last_leaf.astype(np.int64), _MISSING)
     low[tree.root], high[tree.root] = _LEAST, _MOST
-    if not attribute.as_values:
+    if attribute.listing is None:
         return (low[nodes], high[nodes]), None
     members, node = _values(attribute, partition)
     # values cover neither a missing one nor one that the tree does not have
@@ -289,9 +289,9 @@ def _values(
     attribute: Attribute, partition: Partition
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the values that groups publish, and which publish a node with all that it covers."""
-    held, node = union_sets(attribute, partition)
+    held, node = listed_sets(attribute, partition)
     members = np.zeros((partition.n_groups, attribute.size + 1), np.bool_)
-    group = np.repeat(np.arange(partition.n_groups), np.diff(held.indptr))
+    group = np.repeat(np.arange(partition.n_groups), np.diff(held.indptr)[:-1])
     members[group, held.members] = True
     members[node] = True
     return members, node

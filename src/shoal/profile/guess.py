@@ -324,9 +324,9 @@ def compare_columns(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[Guess
     Of two quasi-identifiers that are functions of one another the finer is kept, unless it singles
     out most rows by itself: the age is kept, the day of birth and the class of age are not.
     """
-    if frame.height < _FEWEST:
-        return list(guesses)
     found = _Columns(frame, guesses)
+    if found.n_rows < _FEWEST:
+        return list(guesses)
     guesses = [_as_person(guess, found, guesses) for guess in guesses]
     out: dict[str, str] = {}
     _leave_out_finest(found, _of_role(guesses, Role.QUASI_IDENTIFIER, out), out)
@@ -345,7 +345,7 @@ def _of_role(guesses: Sequence[Guess], role: Role, out: dict[str, str]) -> list[
 
 def _leave_out_finest(found: _Columns, quasi: list[Guess], out: dict[str, str]) -> None:
     """A column that singles out most rows goes, if a coarser one says the same."""
-    fine = [guess for guess in quasi if guess.alone > found.n_rows / 2]
+    fine = [guess for guess in quasi if found.alone(guess.name) > found.n_looked / 2]
     # A flag or a few classes keep too little of what they follow from.
     coarse = [g for g in quasi if g not in fine and found.n_values[g.name] >= _FEWEST_KEPT]
     for finer in fine:
@@ -516,9 +516,16 @@ def count_alone(keys: NDArray[np.uint64]) -> int:
 
 
 class _Columns:
-    """The codes of the columns that are compared, made when they are needed."""
+    """The codes of the columns that are compared, made when they are needed.
+
+    Where people have several rows, one row of each is looked at: in all of them whatever stays
+    with a person would follow from whatever nobody shares, as the sex from the day of birth.
+    """
 
     def __init__(self, frame: pl.DataFrame, guesses: Sequence[Guess]) -> None:
+        person = [guess.name for guess in guesses if guess.role is Role.PERSON]
+        if person:
+            frame = frame.unique(person, keep="first", maintain_order=True)
         step = max(-(-frame.height // _LOOKED_AT), 1)
         self._frame = frame.gather_every(step)
         self._codes: dict[str, tuple[Codes, NDArray[np.bool_]]] = {}
@@ -537,6 +544,10 @@ class _Columns:
             present = column.is_not_null().to_numpy()
             self._codes[name] = renumbered(hash_cells(column)), present
         return self._codes[name]
+
+    def alone(self, name: str) -> int:
+        """Return how many rows have a value that no other row has."""
+        return int(np.count_nonzero(np.bincount(self.codes(name)[0]) == 1))
 
     def tells(self, finer: Guess, other: Guess) -> bool:
         """Return whether the other follows from the finer one."""

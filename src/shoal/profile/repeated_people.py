@@ -415,7 +415,7 @@ def propose_person(
             or (guess.name in stays and counted.numbered and not counted.unique)
         ):
             found.append((not names_a_person(guess.name), counted.values, guess.name))
-    if not found:
+    if not found or any(guess.role is Role.PERSON for guess in guesses):
         return [*guesses]
     whose = min(found)[2]
     why = Message("It repeats: people have several rows, so k counts people.")

@@ -9,6 +9,7 @@ import re
 import shlex
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,8 @@ from shoal.errors import OptionError
 from shoal.io.columns import mark_codes
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.io.read import called
-from shoal.io.recognise import recognise, recognise_noted
-from shoal.io.vocabulary import topics_of
+from shoal.io.recognise import are_mostly_values, recognise, recognise_noted
+from shoal.io.vocabulary import MISSING_WORDS, UNKNOWN_WORDS, topics_of
 from shoal.messages import Message, joined, named_of, plural
 from shoal.profile.guess import (
     MOST_QUASI,
@@ -57,6 +58,16 @@ _MARKERS = frozenset(
         *("k.a.", "k. a.", "keine angabe", "s/d", "s.d.", "n.d.", "n/d"),
     }
 )
+# What programs write for a day that is not known.
+_NO_DAYS = frozenset(
+    date(*each)
+    for each in (
+        *((1, 1, 1), (1111, 11, 11), (1753, 1, 1), (1800, 1, 1), (1899, 12, 30), (1899, 12, 31)),
+        *((1900, 1, 1), (1901, 1, 1), (1970, 1, 1), (2099, 12, 31), (2999, 12, 31), (2999, 1, 1)),
+        *((9999, 1, 1), (9999, 9, 9), (9999, 12, 31)),
+    )
+)
+_OFTEN = 5  # times as often as any other day
 # What people type into a number field for "not known".
 _NUMBER_CODES = frozenset(
     (
@@ -94,21 +105,75 @@ def find_markers(frame: pl.DataFrame) -> tuple[tuple[str, ...], dict[str, list[s
     for marker in [each for each in found if each in real]:
         for name in found.pop(marker):
             single.setdefault(name, []).append(marker)
-    return tuple(found), single
+    for name, words in find_words(frame).items():
+        single[name] = [*single.get(name, ()), *(each for each in words if each not in found)]
+    return tuple(found), {name: texts for name, texts in single.items() if texts}
+
+
+def find_words(frame: pl.DataFrame) -> dict[str, list[str]]:
+    """Return by column the texts among dates or numbers that stand for a missing one.
+
+    They are words such as ``unbekannt`` and days of nothing but zeros. Elsewhere these may be
+    answers.
+    """
+    import polars as pl
+
+    found = {}
+    for column in frame.get_columns():
+        if column.dtype != pl.String:
+            continue
+        texts = column.unique().drop_nulls()
+        bare = texts.filter(~texts.str.contains("[1-9]")).sort().to_list()
+        words = [each for each in bare if _says_unknown(each)]
+        if words and are_mostly_values(texts.filter(~texts.is_in(words))):
+            found[column.name] = words
+    return found
+
+
+def _says_unknown(text: str) -> bool:
+    word = text.strip().casefold()
+    return word in UNKNOWN_WORDS or word.strip(".!()<>[]") in MISSING_WORDS or _is_no_day(word)
+
+
+def _is_no_day(text: str) -> bool:
+    return re.fullmatch(r"0{1,4}([./-])0{1,2}\1 ?0{1,4}(?:[T ][0:.]+)?", text) is not None
 
 
 def find_codes(frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
-    """Return by column the numbers that stand for a missing value in it.
+    """Return by column the numbers and days that stand for a missing value in it.
 
-    They are numbers that people use for that, each more than once, and far from all others.
+    They are those that people use for that, each more than once, and far from all others.
     """
-    found = {}
+    import polars as pl
+
+    found: dict[str, tuple[str, ...]] = {}
     for column in frame.get_columns():
         if column.dtype.is_integer() or column.dtype.is_float():
-            codes = _codes_of(column.drop_nulls())
-            if codes:
-                found[column.name] = tuple(map(str, codes))
+            codes = map(str, _codes_of(column.drop_nulls()))
+        elif column.dtype in (pl.Date, pl.Datetime):
+            codes = map(str, _days_of(column.drop_nulls().cast(pl.Date)))
+        else:
+            continue
+        if each := tuple(codes):
+            found[column.name] = each
     return found
+
+
+def _days_of(days: pl.Series) -> list[date]:
+    """Return the days that mean that none is known: alone at an end, and far off or frequent."""
+    kept = days.filter(~days.is_in(list(_NO_DAYS)))
+    low, high = kept.min(), kept.max()
+    if 2 * len(kept) < len(days) or not isinstance(low, date) or not isinstance(high, date):
+        return []
+    spread = max(high - low, timedelta(1))
+    often = _OFTEN * max(kept.value_counts()["count"].to_list())
+    codes = []
+    for day in sorted(_NO_DAYS):
+        hits = int((days == day).sum())
+        gap = max(low - day, day - high)
+        if hits >= 2 and (gap > 2 * spread or (gap > timedelta(0) and hits >= often)):
+            codes.append(day)
+    return codes
 
 
 def _codes_of(values: pl.Series) -> list[int]:
@@ -553,9 +618,9 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         progress(number, frame.width, "looking")
         guess = _read_so(guess_column(column), spelled.get(column.name))
         guesses.append(_with_codes(guess, len(codes.get(column.name, ()))))
-    guesses = compare_columns(frame, guesses)
     waves = find_waves(frame)
-    guesses = propose_person(frame, guesses, waves)
+    guesses = compare_columns(frame, propose_person(frame, guesses, waves))
+    guesses = propose_person(frame, guesses, waves)  # comparing may find the number of a person
     k = min(10, max(2, frame.height // 10))
     notes += find_repeats_among(frame, guesses, k, waves)
     first = () if waves is None else (waves.running, *waves.constant)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.hierarchy import canonical_label
-from shoal.measure.base import Grouped
 from shoal.messages import Message, plural
 from shoal.publish.loss import (
     covered_shares,
@@ -25,7 +24,8 @@ from shoal.publish.loss import (
     ordered_sum,
     public_scores,
 )
-from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
+from shoal.publish.recode import unite_equal
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, shown
 from shoal.table.schema import Algebra, Kind
 
 if TYPE_CHECKING:
@@ -438,6 +438,25 @@ class ColumnFacts:
 
 
 @dataclass(frozen=True)
+class Stratum:
+    """What became of the rows of one value of the column that groups lie within.
+
+    Attributes:
+        label: the value, as it is published.
+        rows: published rows.
+        groups: how many groups a reader can tell apart.
+        smallest: rows of the smallest of them.
+        loss: mean loss per published cell, 0 (exact) to 1 (all hidden).
+    """
+
+    label: str
+    rows: int
+    groups: int
+    smallest: int
+    loss: float
+
+
+@dataclass(frozen=True)
 class Facts:
     """Aggregates of a run.
 
@@ -449,6 +468,7 @@ class Facts:
             many rows and run from the groups that lost least to those that lost most.
         bucket_rows: published rows of each bucket.
         scores: what was lost, as far as the published cells tell it (`shoal.publish.loss`).
+        strata: of a release whose groups lie within the values of a column, these values.
     """
 
     columns: tuple[ColumnFacts, ...]
@@ -456,22 +476,27 @@ class Facts:
     heat: tuple[tuple[float, ...], ...]
     bucket_rows: tuple[int, ...]
     scores: Scores
+    strata: tuple[Stratum, ...] = ()
 
 
 def gather_facts(
-    table: EncodedTable, partition: Partition, published: pl.DataFrame, *, k: int, style: Style
+    table: EncodedTable,
+    partition: Partition,
+    published: pl.DataFrame,
+    *,
+    k: int,
+    style: Style,
+    within: str | None = None,
 ) -> Facts:
-    """Return the facts of a run.
+    """Return the facts of a run; of the strata of a column, if groups lie within its values.
 
     Cost: a few passes over each column and one sort of the rows, small beside any search.
     """
-    grouped = Grouped(table, partition)
+    seen = [shown(attribute, partition) for attribute in table.attributes]
     sizes = partition.sizes
     losses = np.empty((len(table.attributes), partition.n_groups))
     columns = []
-    for number, (attribute, closures) in enumerate(
-        zip(table.attributes, grouped.closures, strict=True)
-    ):
+    for number, (attribute, closures) in enumerate(zip(table.attributes, seen, strict=True)):
         losses[number] = closures.published_loss(attribute, partition.n_groups)
         before = attribute.counts
         if partition.n_suppressed:
@@ -486,8 +511,27 @@ def gather_facts(
     heat, rows = heat_of(losses, sizes, table.weights)
     kept = np.flatnonzero(partition.labels >= 0)
     tuples = _tuple_sizes(table if len(kept) == table.n_rows else table.take(kept))
-    scores = public_scores(table, grouped.closures, partition, style)
-    return Facts(tuple(columns), tuples, heat, rows, scores)
+    scores = public_scores(table, seen, partition, style)
+    strata = () if within is None else _strata(table, partition, style, losses, within)
+    return Facts(tuple(columns), tuples, heat, rows, scores, strata)
+
+
+def _strata(
+    table: EncodedTable, partition: Partition, style: Style, losses: Floats, name: str
+) -> tuple[Stratum, ...]:
+    """Return what became of each value of a column that groups lie within, the largest first."""
+    column = next(each for each in table.attributes if each.name == name)
+    lost = partition.sizes * np.average(losses, axis=0, weights=table.weights)
+    of_group = column.codes[partition.heads]
+    seen = unite_equal(table, partition, style)
+    of_seen = column.codes[seen.heads]
+    found = []
+    for code in np.unique(of_group).tolist():
+        sizes = seen.sizes[of_seen == code]
+        label = _MISSING if code == column.size else _value_label(column.values, code)
+        loss = ordered_sum(lost[of_group == code]) / int(sizes.sum())
+        found.append(Stratum(label, int(sizes.sum()), len(sizes), int(sizes.min()), round(loss, 4)))
+    return tuple(sorted(found, key=lambda each: (-each.rows, each.label)))
 
 
 def publishes_centres(attribute: Attribute, style: Style) -> bool:

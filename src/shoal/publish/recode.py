@@ -13,7 +13,7 @@ keeps every monotone privacy model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
@@ -28,8 +28,9 @@ from shoal.table.closure import (
     TreeClosures,
     close,
     group_centres,
-    union_sets,
+    listed_sets,
 )
+from shoal.table.encode import Listing
 from shoal.table.partition import Partition
 from shoal.table.schema import Algebra, Kind
 
@@ -172,6 +173,10 @@ class Style:
             label of their closest common node, ``values`` the set of values that occur in the
             group (Byun et al., Definition 5: the union is published, the tree is charged). The set
             says more than the node, to readers and to attackers; the loss is that of the node.
+        flat_values: of a column without a hierarchy (flat): so many different values of a group
+            are published as their set, in place of ``suppressed``; 1 publishes none. A set never
+            holds a value that fewer than k people have, and is never all values of the column.
+            The search, its measures and `Release.scores` take such a cell as suppressed.
     """
 
     numeric: Numeric = "interval"
@@ -181,10 +186,18 @@ class Style:
     set_format: str = "{{values}}"
     set_separator: str = ", "
     categories: Categories = "node"
+    flat_values: int = 8
 
     def __post_init__(self) -> None:
+        most = self.flat_values
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise OptionError(
+                "The style's flat_values must be a whole number of at least 1, but {most!r} was "
+                "given.",
+                most=most,
+            )
         for each in fields(self):
-            if not isinstance(getattr(self, each.name), str):
+            if each.name != "flat_values" and not isinstance(getattr(self, each.name), str):
                 raise OptionError(
                     "The style's {name} must be text, but {getattr!r} was given.",
                     name=each.name,
@@ -231,6 +244,9 @@ class Style:
         known = [each.name for each in fields(cls)]
         missing = Message("The style has no option {name!r}.{hint} It has {known}.")
         refuse_unknown(options, known, OptionError, missing, known=", ".join(known))
+        most = options.get("flat_values")
+        if isinstance(most, str) and most.isdecimal():  # from a flag, or a field of a page
+            options = {**options, "flat_values": int(most)}
         return cls(**options)
 
 
@@ -327,6 +343,54 @@ def coded_text(values: pl.Series, column: Column) -> pl.Series:
         labels.append(form.format(label))
     texts = pl.Series(labels, dtype=pl.String)
     return clamped.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
+
+
+def with_listings(table: EncodedTable, style: Style, k: int) -> EncodedTable:
+    """Return a table that knows which values its columns list in place of a node.
+
+    Columns with a hierarchy list all values, or none. A flat column lists at most ``flat_values``,
+    all of which at least k people of the table have, so that a rare one shows nowhere; never all
+    that it has, which says no more than the mark for a suppressed cell; and none if the text of
+    one could be taken for a set.
+    """
+    attributes = tuple(
+        replace(attribute, listing=_listing(attribute, style, k, _people_of(attribute, table)))
+        for attribute in table.attributes
+    )
+    return replace(table, attributes=attributes)
+
+
+def _people_of(attribute: Attribute, table: EncodedTable) -> NDArray[np.int64]:
+    """Return how many people have each value of a column."""
+    if table.person is None:
+        return attribute.counts
+    n_people = int(table.person.max(initial=0)) + 1
+    pairs = np.unique(attribute.codes.astype(np.int64) * n_people + table.person)
+    return np.bincount(pairs // n_people, minlength=attribute.size + 1)
+
+
+def _listing(
+    attribute: Attribute, style: Style, k: int, people: NDArray[np.int64]
+) -> Listing | None:
+    size = attribute.size
+    if attribute.kind is Kind.CATEGORICAL:
+        if style.categories != "values":
+            return None
+        return Listing(size, np.arange(size + 1) < size)
+    most = min(style.flat_values, size - 1)
+    if attribute.kind is not Kind.FLAT or most < 2:
+        return None
+    assert attribute.taxonomy is not None
+    before, _, after = style.set_format.partition("{values}")
+    ends = tuple(each for each in (before, after) if each)
+    for label in attribute.taxonomy.leaf_labels:
+        if style.set_separator in label or (
+            ends and label.startswith(before) and label.endswith(after)
+        ):
+            return None
+    known = people >= k
+    known[size] = False
+    return Listing(most, known) if known.sum() > 1 else None
 
 
 def unite_equal(table: EncodedTable, partition: Partition, style: Style) -> Partition:
@@ -473,10 +537,10 @@ def _tree_cells(
     labels: list[str | None] = [*taxonomy.labels[:-1], root, None]  # all missing comes last
     distinct, position = np.unique(closures.node[: partition.n_groups], return_inverse=True)
     nodes = _texts([labels[of] for of in distinct.tolist()], position)
-    if style.categories == "values" and attribute.kind is Kind.CATEGORICAL:
-        sets, mixed = union_sets(attribute, partition)
+    if attribute.listing is not None:
+        sets, node = listed_sets(attribute, partition)
         texts = _set_text(attribute, sets, partition.n_groups, style)
-        return [nodes.zip_with(pl.Series(mixed), texts)]
+        return [nodes.zip_with(pl.Series(node), texts)]
     return [nodes]
 
 

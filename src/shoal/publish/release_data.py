@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shoal.measure.scores import Scores
     from shoal.privacy import PrivacyModel
-    from shoal.publish.aggregates import Facts
+    from shoal.publish.aggregates import Facts, Stratum
     from shoal.publish.grid_check import GridPromise
     from shoal.publish.judgement import Judgement
     from shoal.publish.reader_view import ReaderView
@@ -164,6 +164,11 @@ class ReleaseData(Generic[FrameT]):
         from shoal.search.bound import gap_of
 
         return gap_of(self.scores[str(self.parameters["measure"])], self.bound)
+
+    @property
+    def strata(self) -> tuple[Stratum, ...]:
+        """Rows, groups and loss of each value of the column that groups lie within, if any."""
+        return self.facts.strata
 
     @property
     def kept_loss(self) -> float:

@@ -299,7 +299,10 @@ def _labels_of(column: OpenColumn, cells: pl.Series, *, known: bool) -> Values:
     pairs: list[tuple[int, int]] = []
     unknown = 0
     for cell, members in enumerate(column.members):
-        places = [distinct[label] for label in members if label in distinct]
+        # a value that reads like a set is itself
+        own = canonical_label(column.cells[cell]) if len(members) > 1 else ""
+        names = (own,) if own in distinct and len(members) > 1 else members
+        places = [distinct[label] for label in names if label in distinct]
         if not places and len(members) == 1 and members[0].endswith("*"):
             places = _masked(members[0], distinct)
         pairs += [(cell, place) for place in sorted(set(places))]

@@ -213,6 +213,8 @@ class EndReader:
 
 Line = Literal["number", "date", "datetime", "ordinal", "label"]
 KINDS = ("numeric", "ordinal", "date", "datetime", "flat", "set", "categorical")
+EXACT = "exact"
+"""What a column of labels is that was published as it is: no cell of it is a set."""
 _LINES: dict[str, Line] = {
     "numeric": "number",
     "ordinal": "ordinal",
@@ -380,17 +382,15 @@ def _end_before(grid: Grid, high: NDArray[np.float64]) -> NDArray[np.bool_]:
     Cells of whole numbers end one below a line, all others on it; so the end itself tells which
     they are. Only where both may be lines the type of the column has to.
     """
-    if grid.whole:
-        return np.zeros(len(high), np.bool_)
     if grid.base:  # 0 is a cell of its own
-        return np.asarray(high != 0, np.bool_)
+        return np.asarray((high != 0) & (not grid.whole), np.bool_)
     if grid.step is None or grid.step != int(grid.step):
-        return np.ones(len(high), np.bool_)
+        return np.full(len(high), not grid.whole, np.bool_)
     step = int(grid.step)
 
     def on_line(end: float) -> bool:
         told = step > 1 and abs(end) < _EXACT
-        return end.is_integer() and int(end) % step == 0 if told else True
+        return end.is_integer() and int(end) % step == 0 if told else not grid.whole
 
     return np.array([on_line(end) for end in high.tolist()], np.bool_)
 
@@ -407,7 +407,7 @@ def _by_line(
     taxonomy: Taxonomy | None,
 ) -> Found | None:
     """Return the ends of all cells if they lie on one line."""
-    if taxonomy is not None or kind in ("flat", "set", "categorical"):
+    if taxonomy is not None or kind in (EXACT, "flat", "set", "categorical"):
         return None
     if kind == "ordinal" or order:
         rank = {canonical_label(each): float(n) for n, each in enumerate(order or ())}
@@ -474,7 +474,7 @@ def _labels(
             members.append(())
             everything[number] = True
         else:
-            several = None if kind == "flat" else styled.parts(text)
+            several = None if kind == EXACT else styled.parts(text)
             if several and taxonomy is not None:
                 several = styled.members(text, place.__contains__) or several
             members.append(_below(several, taxonomy, place) if several else (text,))

@@ -122,6 +122,7 @@ def build_certificate(
             "highest_reidentification_risk": highest_risk,
         },
         **scores,
+        "strata": [asdict(each) for each in release.facts.strata],
         "warnings": list(release.warnings),
         "seconds": round(release.seconds),
     }

@@ -35,6 +35,7 @@ from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wid
 from shoal.table.coding import BOTTOM, TOP
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -308,7 +309,8 @@ class CellReader:
         if self.attribute.algebra == "interval":
             return self.styled.interval(text, self.between)
         tree = self.attribute.taxonomy
-        if self.attribute.algebra == "set" or (tree and self.style.categories == "values"):
+        flat = self.attribute.kind is Kind.FLAT
+        if self.attribute.algebra == "set" or flat or (tree and self.style.categories == "values"):
             values = self.styled.members(text, lambda each: self._code(each) is not None)
             codes = {self._code(each) for each in values or ()}
             found = tuple(sorted(code for code in codes if code is not None)) or None

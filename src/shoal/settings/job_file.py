@@ -73,7 +73,7 @@ def read_job(path: str | PathLike[str]) -> Job:
             "shoal.run_tables_job.",
             file=str(file),
         )
-    return _Reader(file).job(tables)
+    return job_from_tables(tables, file)
 
 
 def read_tables_job(path: str | PathLike[str]) -> TablesJob:
@@ -129,6 +129,15 @@ def _tables_of(file: Path) -> dict[str, Any]:
         ) from None
     except RecursionError:
         raise JobError("The job file {file!r} is nested too deeply.", file=str(file)) from None
+
+
+def job_from_tables(tables: dict[str, Any], file: Path) -> Job:
+    """Return the job that the tables of a job file say.
+
+    Raises:
+        JobError: there is an unknown key or a value of the wrong type.
+    """
+    return _Reader(file).job(tables)
 
 
 @dataclass(frozen=True)

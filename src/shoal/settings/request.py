@@ -300,6 +300,15 @@ class Request:
         certificate=True,
         functions=BOTH,
     )
+    within: str | None = option(
+        default=None,
+        check=read_one_name,
+        help="A column whose values are kept apart, as a hospital: no group has rows of two of "
+        "them. It is a quasi-identifier and is published exactly.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=promise_flag("--within", on=("anonymize",), metavar="COLUMN"),
+    )
     max_suppression: float = option(
         default=0.0,
         check=share,
@@ -471,13 +480,45 @@ class Request:
                 panel="Files",
                 metavar="FORM",
                 help="How numbers are written: interval, bounds, struct, mean or median.",
-            )
+            ),
+            "flat_values": Flag(
+                names=("--flat-values",),
+                on=("anonymize",),
+                panel="Promises",
+                metavar="N",
+                help=Message(
+                    "Of a column without a hierarchy, list up to so many values of a group, 8 "
+                    "unless given; 1 publishes * instead."
+                ),
+            ),
         },
     )
 
     def __post_init__(self) -> None:
-        """Check the options."""
+        """Check the options; what groups lie within is a quasi-identifier without being named."""
         check_all(self)
+        if self.within is None:
+            return
+        if not isinstance(self.within, str):
+            raise OptionError("within must be the name of one column.")
+        if self.previous or self.reserve > 1:
+            raise OptionError(
+                "Groups of a release beside earlier ones follow the people in them and may mix the "
+                "values of {within!r}; leave within out, or previous and reserve.",
+                within=self.within,
+            )
+        for model in self.privacy:
+            if model.about != "groups":
+                raise OptionError(
+                    "{promise} is a promise about the release as a whole and may need rows of two "
+                    "values of {within!r} in one group; leave within out, or the promise.",
+                    promise=model.label,
+                    within=self.within,
+                )
+        named = self.quasi_identifiers
+        quasi = [named] if isinstance(named, str) else list(named)
+        if self.within not in quasi:
+            object.__setattr__(self, "quasi_identifiers", (*quasi, self.within))
 
     def schema(self, columns: Sequence[str]) -> Schema:
         """Return what the columns of a table are, by their names.

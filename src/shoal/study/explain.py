@@ -489,14 +489,14 @@ def _outliers(
 ) -> tuple[OutlierGroup, ...]:
     """Return the most expensive groups, by cells that are published."""
     if release is None:
-        return _top(group_cells(sample.table, sample.schema, labels))
+        return _top(group_cells(sample.table, sample.schema, sample.request, labels))
     published = to_polars(release.frame)
     names = list(asked.schema.quasi_identifiers)
     if not set(names) <= set(published.columns):
         return ()  # intervals are published as bounds: there are no cells to show
     shown = set(published.select(names).unique().rows())
     shown_text = {tuple("" if cell is None else str(cell) for cell in row) for row in shown}
-    cells = group_cells(asked.table, asked.schema, release.groups)
+    cells = group_cells(asked.table, asked.schema, asked.request, release.groups)
     # A release that was recoded more coarsely than its groups need holds other cells.
     return _top([each for each in cells if tuple(each[0].values()) in shown_text])
 

@@ -385,7 +385,7 @@ def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
 
 
 def group_cells(
-    frame: pl.DataFrame, schema: Schema, labels: NDArray[np.integer[Any]]
+    frame: pl.DataFrame, schema: Schema, request: Request, labels: NDArray[np.integer[Any]]
 ) -> list[tuple[dict[str, str], int, float]]:
     """Return the published cells, the number of rows and the mean loss of every group.
 
@@ -394,12 +394,13 @@ def group_cells(
     import narwhals as nw
     import polars as pl
 
-    from shoal.publish.recode import recode
+    from shoal.publish.recode import Style, recode, with_listings
     from shoal.table.infer import infer_kinds
 
     schema = infer_kinds(schema, nw.from_native(frame))
     names = list(schema.quasi_identifiers)
-    table = encode(frame, schema)
+    style = Style(flat_values=request.style.flat_values)
+    table = with_listings(encode(frame, schema), style, int(request.k))
     partition = Partition.from_labels(labels)
     grouped = Grouped(table, partition)
     if not partition.n_groups:

@@ -12,7 +12,7 @@ from shoal.errors import DataError, OptionError, refuse_unknown
 from shoal.messages import Message
 from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import Classes, open_classes, values_of
-from shoal.release_reader.columns import open_column, source_names
+from shoal.release_reader.columns import EXACT, open_column, source_names
 from shoal.settings.request import open_key
 from shoal.study.read_release import Described, schema_and_style
 from shoal.table.dates import move_as_released
@@ -83,7 +83,7 @@ def exact_column(name: str, published: pl.DataFrame) -> OpenColumn:
     """Return a column that was published as it is."""
     cells = [published.get_column(each) for each in source_names(name, published.columns)]
     numbers = cells[0].dtype.is_numeric() or cells[0].dtype.is_temporal()
-    return open_column(name, cells, kind=None if numbers else "flat")
+    return open_column(name, cells, kind=None if numbers else EXACT)
 
 
 def _on_line(column: OpenColumn, values: Values) -> View:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from shoal.table.schema import Kind
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -425,22 +427,78 @@ def close(attribute: Attribute, partition: Partition) -> Closures:
     return CLOSURES[attribute.algebra].of_groups(attribute, partition)
 
 
-def union_sets(attribute: Attribute, partition: Partition) -> tuple[SetClosures, NDArray[np.bool_]]:
-    """Return the values of each group, and where the label of the node is published instead.
+_ROWS_AT_ONCE = 1 << 20
 
-    That is where some values of the group are missing, and where all are.
+
+def listed_sets(
+    attribute: Attribute, partition: Partition
+) -> tuple[SetClosures, NDArray[np.bool_]]:
+    """Return the values that groups publish, and which publish the label of their node instead.
+
+    Those are groups of which values are missing, of more values than are listed, and of a value
+    that is not; and all where a flat column is kept or suppressed as a whole. The set of a group
+    whose node hides several values is not told: it is everything.
     """
-    kept = partition.labels >= 0
-    width = attribute.size + 1
-    pairs = np.unique(
-        partition.labels[kept].astype(np.int64) * width + attribute.codes[kept].astype(np.int64)
-    )
-    group, code = np.divmod(pairs, width)
-    missing = np.zeros(partition.n_groups, np.bool_)
-    missing[group[code == attribute.size]] = True
-    ends = np.searchsorted(group, np.arange(partition.n_groups + 1))
-    nothing = np.zeros(partition.n_groups, np.bool_)
-    return SetClosures(ends.astype(np.int64), code.astype(np.int32), nothing), missing
+    listing, n_groups = attribute.listing, partition.n_groups
+    assert listing is not None
+    ends = IntervalClosures.of_groups(attribute, partition)
+    low, high, gone = ends.low[:-1], ends.high[:-1], ends.everything[:-1]
+    several = (low != high) & ~gone
+    group, code = _values_of_groups(attribute, partition, several)
+    count = np.bincount(group, minlength=n_groups)
+    too_many = count > listing.most
+    too_many[group[~listing.known[code]]] = True
+    node = gone | too_many | (low == attribute.size)
+    everything = gone | (several & too_many)
+    if attribute.name in partition.recoded and attribute.kind is Kind.FLAT:
+        tree = attribute.taxonomy
+        assert tree is not None
+        node[:] = True
+        everything = partition.recoded[attribute.name] == tree.root
+    told = ~everything[group]
+    alone = np.flatnonzero(~several | everything)
+    group = np.concatenate((group[told], alone))
+    code = np.concatenate((code[told], np.where(everything, 0, low)[alone]))
+    order = np.argsort(group, kind="stable")
+    indptr = np.searchsorted(group[order], np.arange(n_groups + 1))
+    members = code[order].astype(np.int32)
+    indptr = np.append(indptr, indptr[-1]).astype(np.int64)
+    return SetClosures(indptr, members, np.append(everything, True)), node
+
+
+def _values_of_groups(
+    attribute: Attribute, partition: Partition, wanted: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different values of these groups as pairs (group, code), a part at a time."""
+    order, starts, width = partition.order, partition.starts, attribute.size + 1
+    found, first = [np.empty(0, np.int64)], 0
+    while first < partition.n_groups:
+        upto = np.searchsorted(starts, starts[first] + _ROWS_AT_ONCE, side="right") - 1
+        last = max(int(upto), first + 1)
+        group = np.repeat(np.arange(first, last), partition.sizes[first:last])
+        own = wanted[group]
+        rows = order[starts[first] : starts[last]][own]
+        found.append(np.unique(group[own] * width + attribute.codes[rows]))
+        first = last
+    group, code = np.divmod(np.concatenate(found), width)
+    return group, code
+
+
+def shown_algebra(attribute: Attribute) -> Algebra:
+    """Return the algebra of what readers see: that of sets where a flat column lists values."""
+    lists = attribute.kind is Kind.FLAT and attribute.listing is not None
+    return "set" if lists else attribute.algebra
+
+
+def shown(attribute: Attribute, partition: Partition) -> Closures:
+    """Return what readers see of every group, plus "everything" as the last one.
+
+    A flat column that lists values is searched and scored as a tree, where a group of several
+    values is everything; what is published of it are sets.
+    """
+    if shown_algebra(attribute) == "set" and attribute.algebra == "tree":
+        return listed_sets(attribute, partition)[0]
+    return close(attribute, partition)
 
 
 # The mean or median of each group: what is published in place of an interval, if asked for.

@@ -40,6 +40,19 @@ Codes = np.ndarray[Any, np.dtype[np.unsignedinteger[Any]]]
 
 
 @dataclass(frozen=True, eq=False)
+class Listing:
+    """Which values of a group a column of a tree publishes in place of their common node.
+
+    Attributes:
+        most: so many values of a group at most.
+        known: which values may be listed, by code (missing last, which never is).
+    """
+
+    most: int
+    known: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
 class Attribute:
     """One encoded quasi-identifier.
 
@@ -61,8 +74,8 @@ class Attribute:
             published instead.
         original: of a column on a grid: code of each row among the values as they were.
         original_positions: of a column on a grid: where these values lie on the number line.
-        as_values: of a column with a hierarchy: whether a group publishes its values, and not
-            their common node.
+        listing: of a column of a tree: which values a group publishes in place of their common
+            node; None if it publishes none.
         open_below: whether the lowest value stands for all below it, too (`shoal.table.coding`).
         open_above: whether the highest value stands for all above it.
     """
@@ -82,7 +95,7 @@ class Attribute:
     level: Level | None = None
     original: Codes | None = None
     original_positions: NDArray[np.float64] | None = None
-    as_values: bool = False
+    listing: Listing | None = None
     open_below: bool = False
     open_above: bool = False
 
@@ -157,10 +170,8 @@ class EncodedTable:
         return np.array([a.weight for a in self.attributes])
 
 
-def encode(frame: pl.DataFrame, schema: Schema, *, as_values: bool = False) -> EncodedTable:
+def encode(frame: pl.DataFrame, schema: Schema) -> EncodedTable:
     """Encode the quasi-identifiers and sensitive columns of a polars frame.
-
-    ``as_values`` says that columns with a hierarchy publish values, and not nodes.
 
     Raises:
         DataError: a column cannot be used (infinite numbers, nothing but missing values, …).
@@ -171,11 +182,7 @@ def encode(frame: pl.DataFrame, schema: Schema, *, as_values: bool = False) -> E
 
         frame = clamp_frame(frame, schema.columns)
     attributes = tuple(
-        replace(
-            encode_values(frame.get_column(name), schema[name]),
-            as_values=as_values and schema[name].kind is Kind.CATEGORICAL,
-        )
-        for name in schema.quasi_identifiers
+        encode_values(frame.get_column(name), schema[name]) for name in schema.quasi_identifiers
     )
     person = None if schema.person is None else encode_people(frame.get_column(schema.person))
     sensitive = tuple(

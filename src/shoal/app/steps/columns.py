@@ -50,7 +50,7 @@ KINDS = {
     Kind.NUMERIC: _("numeric: intervals of numbers"),
     Kind.ORDINAL: _("ordinal: ranges of an ordered scale"),
     Kind.CATEGORICAL: _("categorical: branches of a hierarchy"),
-    Kind.FLAT: _("flat: kept, or hidden as a whole"),
+    Kind.FLAT: _("flat: kept, listed in short sets, or hidden"),
     Kind.SET: _("set: the values of a group, listed"),
     Kind.DATE: _("date: spans of days"),
     Kind.DATETIME: _("datetime: spans of time"),

@@ -12,12 +12,12 @@ import numpy as np
 from shoal.engine.spark.block import assign_blocks, encode_batches
 from shoal.engine.spark.check import count_values
 from shoal.engine.spark.plan import Coding, Columns, Target, whole_column
-from shoal.engine.spark.session import column, guarded_batches, load_functions
+from shoal.engine.spark.session import column, full_domain, guarded_batches, load_functions
 from shoal.errors import OptionError
 from shoal.measure.base import picked_columns
 from shoal.measure.sse import deviation_of, is_number
-from shoal.publish.recode import is_wide
-from shoal.table.encode import encode_sensitive, encode_values
+from shoal.publish.recode import is_wide, with_listings
+from shoal.table.encode import EncodedTable, encode_sensitive, encode_values
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 from shoal.table.schema import Kind, Role
 from shoal.table.sensitive import Sensitive
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shoal.measure.sse import Deviation
     from shoal.publish.recode import Style
     from shoal.settings.request import Request
-    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.encode import Attribute
     from shoal.table.schema import Column, Schema
 
 WEIGHED_ROWS = 1_000_000
@@ -128,8 +128,12 @@ def _attribute(
     weighed = _weighed(values, rows).to_frame()
     settled = settle_grids(known, weighed, by_default=request.default_grid)
     column = settled.columns[0]
-    as_values = request.style.categories == "values" and column.kind is Kind.CATEGORICAL
-    return column, replace(encode_values(values, column, rows), as_values=as_values)
+    attribute = encode_values(values, column, rows)
+    # of a flat column people are counted, whom a count of its values does not tell apart
+    if column.kind is Kind.FLAT and (schema.person is not None or full_domain(request)):
+        return column, attribute
+    table = EncodedTable(0, (attribute,), ())
+    return column, with_listings(table, request.style, int(request.k)).attributes[0]
 
 
 def _deviation(

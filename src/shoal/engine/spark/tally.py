@@ -28,7 +28,7 @@ from shoal.measure.sse import error_of
 from shoal.profile.repeated_people import find_signs, says_whose, worth_a_look
 from shoal.publish.aggregates import Facts, GroupedColumn, column_facts, heat_of, publishes_centres
 from shoal.publish.cells import columns_needed, number_groups, pack_rows
-from shoal.publish.danger import NEARLY_ALL, find_related, says_nearly_unique
+from shoal.publish.danger import NEARLY_ALL, find_related, one_each, says_nearly_unique
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.publish.loss import scores_of_columns
 from shoal.publish.reader_view import (
@@ -44,6 +44,8 @@ from shoal.table.closure import (
     CLOSURES,
     IntervalClosures,
     group_centres,
+    shown,
+    shown_algebra,
 )
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.partition import SUPPRESSED, Partition
@@ -107,7 +109,8 @@ def tally(
     step = max(1, -(-partition.n_groups // max(plan.shown, 1)))
     chosen = np.arange(0, partition.n_groups, step)
     told["seen"] = [partition.sizes[chosen].tolist()]
-    for number, closures in enumerate(grouped.closures):
+    for number, attribute in enumerate(table.attributes):
+        closures = shown(attribute, partition)
         shapes, place = closures.shapes(partition.n_groups)
         rows = np.bincount(place, weights=partition.sizes, minlength=len(shapes))
         counts += [
@@ -116,7 +119,7 @@ def tally(
         ]
         if _has_centres(plan, number):
             assert isinstance(closures, IntervalClosures)
-            counts += _centres(plan, number, table.attributes[number], closures, partition)
+            counts += _centres(plan, number, attribute, closures, partition)
         loss = closures.published_loss(plan.attributes[number], partition.n_groups)
         told["seen"].append(loss[chosen].tolist())
     return json.dumps(told), json.dumps(counts)
@@ -323,7 +326,7 @@ class Tallies:
         for number, attribute in enumerate(plan.attributes):
             known = self.counts.get(number, {})
             order = sorted(known)
-            closed = CLOSURES[attribute.algebra].of_shapes(attribute, order)
+            closed = CLOSURES[shown_algebra(attribute)].of_shapes(attribute, order)
             counts = np.array([known[shape] for shape in order], np.int64)
             loss = closed.published_loss(attribute, len(order))
             before = attribute.counts.copy()
@@ -548,9 +551,12 @@ def related_columns(
     if some.height < FEWEST_ROWS or not schema.exact:
         return []
     known, said = set(coarser), set(but)
-    attributes = [each for each in encode(some, schema).attributes if each.name in known]
+    table = encode(some, schema)
+    attributes = [each for each in table.attributes if each.name in known]
     names = [name for name in schema.exact if name not in said]
-    return find_related(some, names, attributes, np.arange(some.height))
+    rows = np.arange(some.height)
+    rows = rows if table.person is None else one_each(rows, table.person)
+    return find_related(some, names, attributes, rows)
 
 
 def find_dangers(plan: Plan, rows: Any) -> list[Doubt]:
