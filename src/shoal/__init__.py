@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from shoal.report.certificate import sign
     from shoal.report.verify_certificate import Certified, verify_certificate
     from shoal.run.job import JobResult, run_job
+    from shoal.run.tables_job import TablesJobResult, run_tables_job
     from shoal.search.bound import lower_bound
     from shoal.settings.files import Input, Output
     from shoal.settings.job import Job
@@ -106,6 +107,7 @@ _HOMES = {
     "Style": "publish.recode",
     "Suggestion": "profile.suggest",
     "TCloseness": "privacy.t_closeness",
+    "TablesJobResult": "run.tables_job",
     "TablesRelease": "release.tables",
     "TablesVerification": "publish.verify_tables",
     "Taxonomy": "hierarchy",
@@ -133,6 +135,7 @@ _HOMES = {
     "read_table": "io.read",
     "refine": "api",
     "run_job": "run.job",
+    "run_tables_job": "run.tables_job",
     "score": "api",
     "sign": "report.certificate",
     "suggest_job": "profile.suggest",
@@ -181,6 +184,7 @@ __all__ = [
     "Style",
     "Suggestion",
     "TCloseness",
+    "TablesJobResult",
     "TablesRelease",
     "TablesVerification",
     "Taxonomy",
@@ -209,6 +213,7 @@ __all__ = [
     "read_table",
     "refine",
     "run_job",
+    "run_tables_job",
     "score",
     "sign",
     "suggest_job",

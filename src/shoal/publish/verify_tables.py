@@ -186,7 +186,9 @@ def _link_check(tables: Mapping[str, pl.DataFrame], terms: Sequence[TableTerms])
             there = link.is_in(tables[each.above].get_column(key).implode())
             broken += len(there) - int(there.fill_null(value=False).sum())
     sentence = (
-        Message("Broken: {rows} hang from nothing or from several.", rows=_rows(broken))
+        Message(
+            "Broken: {rows} with a key or a link that does not name one row.", rows=_rows(broken)
+        )
         if broken
         else Message("Holds: every row hangs from one row of the table above it.")
     )

@@ -231,7 +231,7 @@ def _places(job: TablesJob, inputs: Mapping[str, Input]) -> tuple[dict[str, str]
             )
     others = {"the certificate": output.certificate, "the report": output.report}
     check_files(
-        [source.path for source in inputs.values() if source.path is not None],
+        [each.path for each in inputs.values() if each.path and not is_database(each.path)] or None,
         others,
     )
     if not output.replaces:

@@ -10,7 +10,7 @@ from shoal.errors import OptionError, RoleError, did_you_mean, refuse_unknown
 from shoal.messages import Message
 from shoal.options import Option, check_all, option, rows_of, whole
 from shoal.publish.verify_tables import TableTerms
-from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request, build_request
+from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request, build_request, open_key
 from shoal.table.schema import COLUMN_ROWS, JobColumn, Role, parse_role
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def build_tables_request(
     known = [*SHARED, *EVENT_OPTIONS]
     refuse_unknown(options, known, OptionError, Message("There is no option {name!r}.{hint}"))
     events = EventOptions(**{name: options[name] for name in EVENT_OPTIONS if name in options})
-    shared = {name: value for name, value in options.items() if name in SHARED}
+    shared = {name: options[name] for name in SHARED if name in options and name != "person_key"}
     up = _read_links(names, links)
     order = _parents_first(names, up)
     refuse_unknown(
@@ -157,7 +157,8 @@ def build_tables_request(
         own = {n: v for n, v in shared.items() if above is None or n not in _OF_PEOPLE}
         found[name] = _table_request(name, said, own, (key, link, above))
     first = found[order[0]].request
-    return TablesRequest(found, int(first.k), events.knows_events, first.person_key)
+    key = open_key(options.get("person_key"))
+    return TablesRequest(found, int(first.k), events.knows_events, key)
 
 
 def terms_of_links(
