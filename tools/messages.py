@@ -4,10 +4,10 @@
     python tools/messages.py --check    exit status 1 if a file is not current or not complete
     python tools/messages.py --new fr   begin another language
 
-Texts are found by their calls: ``_("...")``, ``words("...")``, ``Message("...")`` and
-``plural("...", "...", n)``, in Python files and in templates, and ``{% trans %}`` in templates;
-those of privacy models, measures, roles and kinds are what they declare. A ``.po`` file is edited
-with any editor, or with Poedit.
+Texts are found by their calls: ``_("...")``, ``words("...")``, ``Message("...")``,
+``plural("...", "...", n)`` and errors, in Python files and in templates, and ``{% trans %}`` in
+templates; those of privacy models, measures, roles, kinds and commands are what they declare. A
+``.po`` file is edited with any editor, or with Poedit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from typer.main import get_command
 
+from shoal.cli.app import app
+from shoal.cli.program import help_of, parts_of
 from shoal.privacy.base import options_of
 from shoal.registry import built_in, load
 from shoal.table.schema import COLUMN_ROWS, Kind, Role
@@ -39,39 +42,17 @@ KEYWORDS = {
     "words": None,
     "Message": None,
     "Doubt": None,
+    "Damaged": None,
     "plural": (1, 2),
+    "AlgorithmError": None,
+    "DataError": None,
+    "HierarchyError": None,
+    "JobError": None,
+    "OptionError": None,
+    "PromiseError": None,
+    "RoleError": None,
+    "ShoalError": None,
 }
-ERRORS = (
-    "AlgorithmError",
-    "DataError",
-    "HierarchyError",
-    "JobError",
-    "OptionError",
-    "PromiseError",
-)
-ROOMS = (
-    "algorithm",
-    "app",
-    "archive",
-    "datasets",
-    "engine",
-    "hierarchy",
-    "io",
-    "life",
-    "measure",
-    "privacy",
-    "profile",
-    "publish",
-    "release",
-    "release_reader",
-    "report",
-    "run",
-    "search",
-    "settings",
-    "study",
-    "table",
-)
-"""Rooms whose errors are translated; those of the others are English on every page."""
 METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2.ext.babel_extract")]
 
 
@@ -80,21 +61,15 @@ def find_texts() -> Catalog:
     found = Catalog(project="shoal", charset="utf-8")
     options = {"**/templates/**.html": {"trimmed": "true", "newstyle_gettext": "true"}}
     texts = extract_from_dir(SOURCE, METHODS, options, keywords=KEYWORDS)
-    errors = [
-        each
-        for room in ROOMS
-        for each in extract_from_dir(
-            SOURCE / room, [("**.py", "python")], keywords=dict.fromkeys(ERRORS)
-        )
-    ]
     models = [load("privacy", name) for name in built_in("privacy")]
     declared = {row.help for model in models for row in options_of(model)}
     declared |= {row.help for row in COLUMN_ROWS.values() if row.card}
     declared |= {model.title for model in models}
     declared |= {load("measures", name).title for name in built_in("measures")}
     declared |= {each.value for names in (Role, Kind) for each in names}
+    declared |= {text for part in parts_of(get_command(app)) for text in help_of(part).values()}
     # Without places: an edit elsewhere leaves the message files as they are.
-    for message in sorted({each[2] for each in (*texts, *errors)} | declared, key=str):
+    for message in sorted({each[2] for each in texts} | declared, key=str):
         text = message if isinstance(message, str) else message[0]
         plain = HOLE.sub("", text)
         # signs between holes are the same everywhere, but for those that a language writes itself

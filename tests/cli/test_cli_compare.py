@@ -21,7 +21,7 @@ def test_compare_prints_a_table_and_writes_a_page_and_results(shoal_runs, table,
     for words in ("Loss (ncp)", "Loss (lm)", "mondrian", "hilbert", "12 runs."):
         assert words in outcome.out
     text = page.read_text(encoding="utf-8")
-    assert text.count('role="img"') == 2
+    assert text.count('role="img"') == 6  # frontier, time and ranks of both measures
     assert "SECRET" not in text + outcome.out
     lines = (tmp_path / "frontier.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 12
@@ -121,3 +121,36 @@ def test_ctrl_c_keeps_finished_runs_and_says_so(tmp_path, environment):
     assert "run it again to go on" in err
     assert "Traceback" not in err
     assert results.read_bytes().endswith(b"\n")
+
+
+def test_several_tables_and_promises_in_one_command(shoal_runs, table, tmp_path):
+    job, other = tmp_path / "other.toml", tmp_path / "other.csv"
+    other.write_text("x,y\n" + "".join(f"{n % 9},{n % 4}\n" for n in range(80)))
+    job.write_text(
+        '[input]\npath = "other.csv"\n[columns.x]\nrole = "quasi-identifier"\n'
+        '[columns.y]\nrole = "sensitive"\n'
+    )
+    csv, figures = tmp_path / "runs.csv", tmp_path / "figures"
+    options = ["--promises", "none,l-diversity:l=1.1", "--csv", csv, "--figures", figures]
+    outcome = shoal_runs("compare", table, job, *COMMAND, *options, "--k", "2,3")
+    assert outcome.status == 0, outcome.err
+    assert f"Loss (ncp) of {table.stem}, none" in outcome.out
+    assert "Loss (ncp) of other, l-diversity:l=1.1, 80 rows" in outcome.out
+    runs = pl.read_csv(csv)
+    assert runs.height == 2 * 2 * 2 * 2 * 2
+    assert set(runs["table"]) == {table.stem, "other"}
+    assert (figures / "ranks-ncp.svg").exists()
+    assert len(list(figures.iterdir())) == 2 * (4 + 2)
+
+
+def test_a_table_that_is_given_twice_is_refused(shoal_runs, table):
+    outcome = shoal_runs("compare", table, table, *COMMAND)
+    assert (outcome.status, "given twice" in outcome.err) == (2, True)
+
+
+def test_a_job_that_names_no_table_is_refused(shoal_runs, table, tmp_path):
+    job = tmp_path / "job.toml"
+    job.write_text('[columns.x]\nrole = "quasi-identifier"\n')
+    outcome = shoal_runs("compare", table, job, *COMMAND)
+    assert outcome.status == 2
+    assert "Say which table is read" in outcome.err

@@ -183,11 +183,11 @@ def test_the_page_stands_alone_and_escapes_names(tmp_path):
         for k, loss in ((2, 0.1), (5, 0.12), (10, 0.4))
     ]
     path = tmp_path / "frontier.html"
-    Comparison(tuple(outcomes), 100).report(path)
+    Comparison(tuple(outcomes), {"": 100}).report(path)
     page = path.read_text(encoding="utf-8")
     assert "<b>" not in page
     assert "&lt;b&gt;&amp;" in page
-    assert page.count('role="img"') == 1
+    assert page.count('role="img"') == 1  # one algorithm: nothing to choose from
     assert "knee: k = 5" in page
     assert "http" not in page
     assert "src=" not in page
@@ -196,7 +196,7 @@ def test_the_page_stands_alone_and_escapes_names(tmp_path):
 def test_a_page_without_any_release_says_so(tmp_path):
     outcome = Outcome(key="x", algorithm="mondrian", k=5, measure="ncp", error="It is too small.")
     path = tmp_path / "frontier.html"
-    Comparison((outcome,), 3).report(path)
+    Comparison((outcome,), {"": 3}).report(path)
     assert "It is too small." in path.read_text(encoding="utf-8")
 
 
@@ -274,7 +274,7 @@ def test_a_mean_is_missing_where_a_run_failed():
         Outcome(key="a", algorithm="x", k=2, measure="ncp", loss=0.1, seed=0),
         Outcome(key="b", algorithm="x", k=2, measure="ncp", error="no", seed=1),
     ]
-    found = Comparison(tuple(runs), 10)
+    found = Comparison(tuple(runs), {"": 10})
     assert [(each.loss, each.error) for each in found.means] == [(None, "no")]
     assert found.frontier() == ()
 
@@ -287,7 +287,7 @@ def test_the_table_for_a_paper_has_every_mean_and_the_best_in_bold(seeded):
     assert text.count(r"\pm") == 2
     assert text.count("mathbf") == 1
     assert rf"\mathbf{{{best:.4f}}}" in text
-    named = Comparison((Outcome(key="", algorithm="a_b", k=2, measure="ncp"),), 1)
+    named = Comparison((Outcome(key="", algorithm="a_b", k=2, measure="ncp"),), {"": 1})
     assert r"a\_b & -- \\" in named.to_latex()
 
 
@@ -312,3 +312,77 @@ def test_what_is_said_of_a_column_is_part_of_a_run_and_of_what_is_resumed(table,
     release = shoal.anonymize(table, 5, algorithm="mondrian", seed=0, **ROLES, **said)
     assert found.outcomes[0].loss == release.scores["ncp"]
     assert shoal.compare(table, **small, **said).n_resumed == 1
+
+
+TWO = {"k": [2, 6], "algorithms": ["mondrian", "sequential", "oka"], "seeds": [0, 1]}
+PROMISES = ["none", "l-diversity:l=2:kind=distinct", "l-diversity:l=1.2+t-closeness:t=0.4"]
+
+
+@pytest.fixture(scope="module")
+def several(table):
+    other = table.select(age=pl.col("age") // 10, sex=pl.col("illness")).head(60)
+    roles = {"quasi_identifiers": "age", "sensitive": "sex"}
+    tables = {"all": (table, ROLES), "coarse": (other, roles)}
+    return shoal.compare(tables, **TWO, promises=PROMISES), other
+
+
+def test_every_table_and_promise_is_run_in_the_order_asked_for(several, table):
+    found, other = several
+    assert [(o.table, o.promise) for o in found.outcomes[:: 2 * 3 * 2]] == [
+        (name, promise) for name in ("all", "coarse") for promise in PROMISES
+    ]
+    assert found.rows == {"all": 120, "coarse": 60}
+    assert found.n_rows == 180
+    assert list(found.parts)[4] == f"coarse, {PROMISES[1]}"
+    frame = found.to_polars()
+    assert frame.columns[:5] == ["table", "promise", "algorithm", "k", "measure"]
+    promised = shoal.anonymize(
+        other, 6, quasi_identifiers="age", sensitive="sex", algorithm="sequential", seed=1,
+        privacy=[shoal.LDiversity(1.2), shoal.TCloseness(0.4)],
+    )  # fmt: skip
+    (run,) = (
+        o
+        for o in found.outcomes
+        if (o.table, o.promise, o.algorithm, o.k, o.seed)
+        == ("coarse", PROMISES[2], "sequential", 6, 1)
+    )
+    assert run.loss == promised.scores["ncp"]
+
+
+def test_losses_of_several_tables_are_compared_within_parts_only(several):
+    found, _ = several
+    with pytest.raises(OptionError, match="take one of the parts: all, none"):
+        found.frontier()
+    for part in found.parts.values():
+        assert [each.k for each in part.frontier()] == TWO["k"]
+    text = found.to_latex()
+    assert text.count(r"\multicolumn{3}{l}") == 6
+    assert r"\emph{all, l-diversity:l=2:kind=distinct}" in text
+    assert text.count("mathbf") >= 12
+
+
+def test_runs_of_a_table_are_resumed_under_its_new_name(table, tmp_path):
+    grid = {"k": [2], "algorithms": ["mondrian"], "out": tmp_path / "runs.jsonl"}
+    shoal.compare({"one": (table, ROLES)}, **grid)
+    again = shoal.compare({"two": table}, **grid, promises="none", **ROLES)
+    assert again.n_resumed == 1
+    assert [(o.table, o.promise) for o in again.outcomes] == [("two", "none")]
+
+
+@pytest.mark.parametrize(
+    ("promises", "words"),
+    [
+        (["l-diversty:l=2"], "Did you mean 'l-diversity'"),
+        (["l-diversity:2"], "l-diversity:l=2, not 'l-diversity:2'"),
+        (["l-diversity:l=2+t-closeness"], "needs the option 't'"),
+        ([], "promises must name at least one"),
+    ],
+)
+def test_a_promise_that_cannot_be_read_is_refused(table, promises, words):
+    with pytest.raises(OptionError, match=words):
+        shoal.compare(table, k=2, algorithms="mondrian", promises=promises, **ROLES)
+
+
+def test_no_table_is_refused():
+    with pytest.raises(OptionError, match="no table to compare on"):
+        shoal.compare({}, k=2)

@@ -162,7 +162,9 @@ def unify_small_clusters(table: EncodedTable, partition: Partition, run: Run) ->
         if counts[4]:
             pool.drop_used(scanner)
             counts[0] = len(pool.roots)
-    unified = Partition.from_labels(np.append(_roots(target), -1)[partition.labels])
+    while not np.array_equal(target, target[target]):
+        target = target[target]
+    unified = Partition.from_labels(np.append(target, -1)[partition.labels])
     left = np.flatnonzero(unified.sizes < k)
     if len(left) and unified.n_groups > 1:
         state = GroupState(scanner, unified)
@@ -170,12 +172,6 @@ def unify_small_clusters(table: EncodedTable, partition: Partition, run: Run) ->
         labels[labels == left[0]] = state.nearest(int(left[0]))
         unified = Partition.from_labels(labels)
     return unified
-
-
-def _roots(target: NDArray[np.int64]) -> NDArray[np.int64]:
-    while not np.array_equal(target, target[target]):
-        target = target[target]
-    return target
 
 
 def _twins(groups: Columns) -> NDArray[np.int64]:

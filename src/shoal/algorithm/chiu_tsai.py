@@ -11,6 +11,7 @@ from shoal.algorithm.base import Algorithm, check_whole
 from shoal.kernels.chiu_tsai import closest_centres
 from shoal.kernels.space import COST
 from shoal.measure.base import Grouped, LinearForm, LogForm
+from shoal.messages import Message
 from shoal.search.enforce import enforce
 from shoal.search.scan import Scanner, take_columns
 from shoal.table.encode import EncodedTable
@@ -76,7 +77,9 @@ class ChiuTsai(Algorithm):
         rows = distinct_rows(table, run.scanner)
         label = np.full(n, -1, np.int32)
         for turn in range(1, self.max_iterations + 1):
-            closest = assign_records(table, run, model, centres, rows, f"clustering, round {turn}")
+            closest = assign_records(
+                table, run, model, centres, rows, Message("clustering, round {n}", n=turn)
+            )
             if np.array_equal(closest, label):
                 break
             label = closest

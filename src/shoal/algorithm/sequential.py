@@ -331,7 +331,7 @@ class _Moves:
         at = told = 0
         while at < n:
             if at >= told:
-                run.progress(at, n, f"pass {number + 1}")
+                run.progress(at, n, Message("pass {n}", n=number + 1))
                 told = at + step
             more, following = sequential_pass(
                 scanner.records,

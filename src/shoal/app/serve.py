@@ -47,6 +47,7 @@ from shoal.app.views import (
 from shoal.app.workspace import Workspace, start_reading, user_folder
 from shoal.errors import OptionError, ShoalError
 from shoal.io.location import is_database
+from shoal.messages import Message
 from shoal.messages.language import LANGUAGES
 from shoal.settings.job_file import read_job
 
@@ -262,8 +263,10 @@ def _failed(request: Request, error: Exception) -> Response:
 
 
 _SHORTEST_PASSWORD = 12
-_FOR_YOU = "The page is for you alone: the address lets one browser in, once. Ctrl-C ends it."
-_AGAIN = "A browser was let in. For another one, or the same again:"
+_FOR_YOU = Message(
+    "The page is for you alone: the address lets one browser in, once. Ctrl-C ends it."
+)
+_AGAIN = Message("A browser was let in. For another one, or the same again:")
 _EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - refused
 
 
@@ -358,15 +361,17 @@ def _serve(
 def _tell(guard: Guard, say: Callable[[str], None]) -> None:
     """Print how to get in, and again whenever that was used."""
 
-    def print_after(words: str) -> None:
-        say(f"{words} {guard.invite(partial(print_after, _AGAIN))}")
+    def print_after(lead: str) -> None:
+        address = guard.invite(partial(print_after, _AGAIN))
+        say(Message("{lead} {address}", lead=lead, address=address))
 
+    at = Message("Shoal is at")
     if guard.password is None:
-        print_after("Shoal is at")
+        print_after(at)
         say(_FOR_YOU)
     else:
-        say(f"Shoal is at {guard.address}")
-        say("The page asks for the password. Ctrl-C ends it.")
+        say(Message("{lead} {address}", lead=at, address=guard.address))
+        say(Message("The page asks for the password. Ctrl-C ends it."))
 
 
 class _Server(uvicorn.Server):

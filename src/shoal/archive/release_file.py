@@ -225,7 +225,11 @@ _UNITS = ("ms", "us", "ns")
 
 
 class Damaged(Exception):  # noqa: N818 - it is caught by whoever knows the name of the file
-    """What was read is not what a file of ours holds; the text says what is wrong with it."""
+    """What was read is not what a file of ours holds; the message says what is wrong with it."""
+
+    def __init__(self, template: str, /, **values: Any) -> None:
+        self.message = Message(template, **values)
+        super().__init__(self.message)
 
 
 def take(table: object, key: str, kind: type | tuple[type, ...]) -> Any:
@@ -235,10 +239,10 @@ def take(table: object, key: str, kind: type | tuple[type, ...]) -> Any:
         Damaged: it is not there, or of another type.
     """
     if not isinstance(table, dict) or key not in table:
-        raise Damaged(f"{key!r} is missing")
+        raise Damaged("{key!r} is missing", key=key)
     value = table[key]
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-        raise Damaged(f"{key!r} is of the wrong type")
+        raise Damaged("{key!r} is of the wrong type", key=key)
     return value
 
 
@@ -259,17 +263,17 @@ def numbers_from_json(table: Mapping[str, Any], key: str, *, below: int) -> NDAr
     text = take(table, key, str)
     width, _, data = text.partition(":")
     if not width.isascii() or not width.isdigit() or int(width[:2]) not in _WIDTHS:
-        raise Damaged(f"{key!r} holds no numbers")
+        raise Damaged("{key!r} holds no numbers", key=key)
     dtype = _WIDTHS[int(width[:2])]
     try:
         raw = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        raise Damaged(f"{key!r} holds no numbers") from None
+        raise Damaged("{key!r} holds no numbers", key=key) from None
     if len(raw) % dtype.itemsize:
-        raise Damaged(f"{key!r} ends within a number")
+        raise Damaged("{key!r} ends within a number", key=key)
     numbers: NDArray[Any] = np.frombuffer(raw, dtype)
     if len(numbers) and int(numbers.max()) >= below:
-        raise Damaged(f"{key!r} holds a number that is too large")
+        raise Damaged("{key!r} holds a number that is too large", key=key)
     return numbers.astype(np.int64)
 
 
@@ -327,13 +331,13 @@ def column_from_json(name: str, said: object) -> pl.Series:
         if each is not None and (
             not isinstance(each, wanted) or (wanted is int and isinstance(each, bool))
         ):
-            raise Damaged(f"column {name!r} holds cells of another type than it says")
+            raise Damaged("column {name!r} holds cells of another type than it says", name=name)
     try:
         column = _typed(name, kind, values, said)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
-        raise Damaged(f"the cells of column {name!r} cannot be read") from None
+        raise Damaged("the cells of column {name!r} cannot be read", name=name) from None
     if column is None:
-        raise Damaged(f"column {name!r} is of an unknown type")
+        raise Damaged("column {name!r} is of an unknown type", name=name)
     return column
 
 
@@ -480,11 +484,11 @@ def _parsed(
     try:
         return read(json.loads(body, parse_constant=_no_constant))
     except Damaged as error:
-        problem = str(error)
+        problem = error.message
     except ShoalError:
-        problem = "an option or a column in it is wrong"
+        problem = Message("an option or a column in it is wrong")
     except (ValueError, RecursionError, OverflowError):
-        problem = "it is no JSON that could be read"
+        problem = Message("it is no JSON that could be read")
     except Exception as error:
         # a frame, a tree or an option cannot be made of it; nothing else can have failed here
         raise DataError(
@@ -540,7 +544,7 @@ def refuse_missing(
 
 
 def _no_constant(text: str) -> float:
-    raise Damaged(f"{text} is no number")
+    raise Damaged("{text} is no number", text=text)
 
 
 def _to_json(kept: KeptRelease) -> dict[str, Any]:
@@ -680,7 +684,7 @@ def _from_json(said: object) -> KeptRelease:
     n_rows = int(sizes.sum())
     width = 8 * (cells.width + len(schema.sensitive) + 1)
     if n_rows * width > limit("bytes"):
-        raise Damaged(f"it claims {n_rows:,} rows, which do not fit into memory")
+        raise Damaged("it claims {n_rows:,} rows, which do not fit into memory", n_rows=n_rows)
     sensitive = {}
     for each in take(said, "sensitive", list):
         counts = _counts_from_json(each, sizes)
@@ -767,7 +771,7 @@ def list_releases(folder: str) -> list[dict[str, Any]]:
         try:
             kept = load_release(path)
         except ShoalError as error:
-            found.append({"file": path.name, "written": written, "problem": str(error)})
+            found.append({"file": path.name, "written": written, "problem": error.message})
             continue
         beside = () if kept.people is None else kept.people.beside
         if kept.people is not None:

@@ -11,7 +11,7 @@ import typer
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, Promised, Quiet, Reading, Said, Writing, takes_flags
 from shoal.cli.screen import check_json, print_json, print_release_json, say
-from shoal.cli.state import note_written
+from shoal.cli.state import note_written, number, translated, words
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
 
@@ -37,6 +37,14 @@ TABLES_FLAGS = ("k", "seed", "threads", "strict")
 
 
 # ``--dry-run``: everything is checked and said, nothing is searched and nothing is written.
+
+_WRITES = {
+    "table": Message("would write the table"),
+    "certificate": Message("would write the certificate"),
+    "report": Message("would write the report"),
+    "labels": Message("would write the labels"),
+    "kept": Message("would write the kept"),
+}
 
 
 def print_plan(job: Job) -> None:
@@ -78,14 +86,15 @@ def _resources(need: Need) -> list[tuple[str, str]]:
     from shoal.runtime.memory import available_bytes, human_bytes, human_seconds
 
     available = available_bytes()
-    memory = f"about {human_bytes(need.memory)}"
+    memory = Message("about {need}", need=human_bytes(need.memory))
     if available is not None:
-        verdict = "" if need.memory <= available else ": that is not enough"
-        memory += f", {human_bytes(available)} available{verdict}"
-    return [
-        ("memory", memory),
-        ("time", f"about {human_seconds(need.seconds)}, and the search for groups"),
-    ]
+        free = human_bytes(available)
+        memory = Message("{memory}, {free} available", memory=memory, free=free)
+        if need.memory > available:
+            memory = Message("{memory}: that is not enough", memory=memory)
+    seconds = human_seconds(need.seconds)
+    time = Message("about {seconds}, and the search for groups", seconds=seconds)
+    return [(Message("memory"), memory), (Message("time"), time)]
 
 
 def _check_promises(request: Request, table: EncodedTable) -> list[tuple[str, str]]:
@@ -96,14 +105,16 @@ def _check_promises(request: Request, table: EncodedTable) -> list[tuple[str, st
             k=request.k,
             n_rows=table.n_rows,
         )
-    lines = [("promise", f"k-anonymity with k = {request.k}")]
+    promise = Message("promise")
+    lines: list[tuple[str, str]] = [(promise, Message("k-anonymity with k = {k}", k=request.k))]
     for model in request.privacy:
         if model.about != "groups":
             model.check_release(table)
-            lines.append(("promise", model.label))
+            lines.append((promise, model.label))
         for column in model.columns(table):
             model.check_possible(column)
-            lines.append(("promise", f"{model.label} in {column.name!r}"))
+            label = Message("{promise} in {column!r}", promise=model.label, column=column.name)
+            lines.append((promise, label))
     return list(dict.fromkeys(lines))  # a column may be read in two ways
 
 
@@ -116,7 +127,7 @@ def _check_search(request: Request) -> list[tuple[str, str]]:
             "Measure {measure!r} is a score and cannot be minimised.", measure=request.measure
         )
     create_algorithm(request.algorithm, request.algorithm_options)
-    return [("algorithm", request.algorithm), ("minimises", request.measure)]
+    return [(Message("algorithm"), request.algorithm), (Message("minimises"), request.measure)]
 
 
 def _show(
@@ -133,30 +144,34 @@ def _show(
     from shoal.runtime.sanitize import safe_text
 
     console = open_console()
-    columns = Table(
-        "column", "role", "kind", "hierarchy", "grid", "weight", box=None, pad_edge=False
-    )
+    what = (words("column"), words("role"), words("kind"))
+    how = (words("hierarchy"), words("grid"), words("weight"))
+    columns = Table(*what, *how, box=None, pad_edge=False)
     for column in schema.columns:
         tree = column.hierarchy
         columns.add_row(
             Text(safe_text(column.name), overflow="fold"),
-            column.role.value,
-            column.kind.value if column.kind is not None else "",
-            "" if tree is None else f"{tree.n_leaves:,} leaves, height {tree.tree_height}",
+            words(column.role.value),
+            words(column.kind.value) if column.kind is not None else "",
+            ""
+            if tree is None
+            else words("{n:,} leaves, height {height}", n=tree.n_leaves, height=tree.tree_height),
             str(column.grid) if column.grid else "",
-            "" if column.kind is None else f"{column.weight:g}",
+            "" if column.kind is None else number(column.weight, "g"),
         )
     console.print(columns)
     console.print()
     facts = [
-        ("rows", f"{frame.height:,}"),
+        (Message("rows"), Message("{n:,}", n=frame.height)),
         *lines,
-        *((f"would write the {name}", shown_name(path)) for name, path in files.items()),
+        *((_WRITES[name], shown_name(path)) for name, path in files.items()),
     ]
     for name, text in facts:
         # A path may look like markup, and must not be cut.
-        console.print(f"{name:<28}{text}", markup=False, soft_wrap=True)
-    console.print("\nDry run: the input and the options are fine; nothing was written.")
+        line = f"{translated(name):<28}{translated(text)}"
+        console.print(line, markup=False, soft_wrap=True)
+    fine = words("Dry run: the input and the options are fine; nothing was written.")
+    console.print(f"\n{fine}")
 
 
 @takes_flags()
@@ -197,10 +212,12 @@ def anonymize(
         return
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
     if wanted.shuffle is False:
-        typer.echo(
-            "Warning: with --no-shuffle the rows keep the order of the input, which can tell who "
-            "is who; use it for tests only.",
-            err=True,
+        say(
+            Message(
+                "Warning: with --no-shuffle the rows keep the order of the input, which can tell "
+                "who is who; use it for tests only."
+            ),
+            stderr=True,
         )
     if as_json:
         check_json(wanted.output.table)
@@ -209,7 +226,7 @@ def anonymize(
         return
     from shoal.run.job import run_job
 
-    with showing_progress(quiet=quiet) as progress:
+    with showing_progress(quiet=quiet, translate=translated) as progress:
         made = run_job(wanted, progress=progress, when_written=note_written)
     if as_json:
         print_release_json(made)
@@ -219,12 +236,12 @@ def anonymize(
 
         name = name_of(wanted.input.path or STREAM)
         streams = STREAM in made.files.values()
-        print_release(made.release, title=f"Release of {name}", stderr=streams)
+        print_release(made.release, title=Message("Release of {name}", name=name), stderr=streams)
         if made.audit is not None:
             from shoal.cli.original_and_release import print_audit
 
             typer.echo(err=streams)
-            print_audit(made.audit, "How far attackers get", stderr=streams)
+            print_audit(made.audit, Message("How far attackers get"), stderr=streams)
         if wanted.output.save is not None:
             print_private_half(wanted.output.save, stderr=streams)
 
@@ -322,14 +339,14 @@ def demo(
         details={"hierarchies": adult_hierarchies(_CATEGORICAL)},
         algorithm_options={"effort": "fast"},
     )
-    with showing_progress(quiet=quiet) as progress:
+    with showing_progress(quiet=quiet, translate=translated) as progress:
         source = FrameSource(load_adult())
         release = run(request, source, sink, progress=progress)
     if not quiet:
         from shoal.cli.screen import print_release
 
-        print_release(release, title="Adult census, 45,222 people")
-        say(f"The table, report.html and certificate.json are in {out}.")
+        print_release(release, title=Message("Adult census, {n:,} people", n=45_222))
+        say(Message("The table, report.html and certificate.json are in {folder}.", folder=out))
 
 
 # -- ``shoal refine``: groups that another program made, improved and published --------------------
@@ -393,7 +410,7 @@ def refine(
     frame = read_input(wanted.input, details=request.details)
     labels = read_groups(groups, group_column, frame.height)
     original = FrameSource(frame, how_it_was_read(wanted.input), groups=labels)
-    with showing_progress(quiet=quiet) as progress:
+    with showing_progress(quiet=quiet, translate=translated) as progress:
         watched = _ending_early(progress)
         release = run(request, original, sink, progress=watched)
     if as_json:
@@ -405,7 +422,8 @@ def refine(
     elif not quiet:
         from shoal.cli.screen import print_release
 
-        title = f"Refined release of {name_of(wanted.input.path or STREAM)}"
+        name = name_of(wanted.input.path or STREAM)
+        title = Message("Refined release of {name}", name=name)
         print_release(release, title=title, stderr=sink.to_stream)
 
 
@@ -533,7 +551,8 @@ def apply(
     details = wanted.schema_options()
     details = {name: {**said, **details[name]} for name, said in kept.schema.details().items()}
     frame = read_input(wanted.input, details=details)
-    with showing_progress(quiet=quiet) as progress, told_in_summary():
+    showing = showing_progress(quiet=quiet, translate=translated)
+    with showing as progress, told_in_summary():
         made = run_apply(
             frame,
             kept,
@@ -580,9 +599,10 @@ def _print(made: Applied, *, name: str, stderr: bool) -> None:
     from shoal.cli.screen import open_console, print_release
     from shoal.run.outputs import name_of
 
-    title = f"Further rows of {name_of(name)}"
+    title = Message("Further rows of {name}", name=name_of(name))
     print_release(made.release, title=title, stderr=stderr)
     console = open_console(stderr=stderr)
-    console.print("\nTogether with what is out:", soft_wrap=True)
+    console.print()
+    console.print(words("Together with what is out:"), soft_wrap=True)
     for check in made.together.checks:
-        console.print(f"- {check.sentence}", markup=False, soft_wrap=True)
+        console.print(f"- {translated(check.sentence)}", markup=False, soft_wrap=True)

@@ -239,7 +239,9 @@ def _group_of(name: str, annotation: Any, command: str, help_texts: dict[str, st
             if command not in flag.on:
                 continue
             parameter = "_".join(filter(None, (name, row.name, part)))
-            places[parameter] = row.name if part is None else (row.name, part), _switch(row, flag)
+            # what a flag without a value says; None for other flags
+            switch = None if row.plain_type != "bool" else not flag.names[0].startswith("--no-")
+            places[parameter] = row.name if part is None else (row.name, part), switch
             shown.append(_parameter(parameter, row, part, flag, help_texts.get(row.name)))
 
     def collect(given: dict[str, Any]) -> Said:
@@ -253,11 +255,6 @@ def _group_of(name: str, annotation: Any, command: str, help_texts: dict[str, st
         return said
 
     return shown, collect
-
-
-def _switch(row: Option, flag: Flag) -> bool | None:
-    """Return what a flag without a value says; None for other flags."""
-    return None if row.plain_type != "bool" else not flag.names[0].startswith("--no-")
 
 
 def _parameter(

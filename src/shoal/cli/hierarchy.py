@@ -111,7 +111,7 @@ def build(
 
     atomic_write_text(output, text.getvalue())
     note_written()
-    say(f"{output}: {_describe(tree)}.", stderr=output == "-")
+    say(_described(output, tree), stderr=output == "-")
 
 
 @hierarchy.command()
@@ -141,9 +141,9 @@ def check(
     from shoal.hierarchy import canonical_label, check_hierarchy, load_hierarchy, require_cover
 
     tree = load_hierarchy(file)
-    say(f"{file}: {_describe(tree)}.")
+    say(_described(file, tree))
     for note in check_hierarchy(tree):
-        say(f"Note: {note}")
+        say(Message("Note: {note}", note=note))
     if data is None or column is None:
         return
     series = _read_column(data, column, reading)
@@ -152,12 +152,20 @@ def check(
         for label in sorted(set(labels).difference(tree.leaf_labels)):
             say(safe_text(label))
     require_cover(tree, column, labels)
-    say(f"It covers all {len(labels):,} distinct values of column {column!r}.")
+    covers = Message(
+        "It covers all {n:,} distinct values of column {column!r}.", n=len(labels), column=column
+    )
+    say(covers)
 
 
-def _describe(tree: Taxonomy) -> str:
-    inner = tree.n_nodes - tree.n_leaves
-    return f"{tree.n_leaves:,} leaves, {inner:,} nodes above them, height {tree.tree_height}"
+def _described(file: str, tree: Taxonomy) -> Message:
+    return Message(
+        "{file}: {n:,} leaves, {inner:,} nodes above them, height {height}.",
+        file=file,
+        n=tree.n_leaves,
+        inner=tree.n_nodes - tree.n_leaves,
+        height=tree.tree_height,
+    )
 
 
 def _refuse_to_replace(output: str, *, force: bool) -> None:

@@ -12,7 +12,9 @@ import typer
 
 from shoal.cli.arguments import Reading, input_of, takes_flags
 from shoal.cli.screen import column_on_screen, say
+from shoal.cli.state import number, translated, words
 from shoal.errors import OptionError
+from shoal.io.overwrite_guard import current_watch
 from shoal.messages import Message
 from shoal.settings.files import Input
 from shoal.table.schema import Role
@@ -83,19 +85,23 @@ def init(
     _say_written(console, written, typed, output)
     if typed != source and is_database(source):
         console.print(
-            "User and password are left out; give them in the environment as PGUSER and "
-            "PGPASSWORD, or in ~/.pgpass.",
+            words(
+                "User and password are left out; give them in the environment as PGUSER and "
+                "PGPASSWORD, or in ~/.pgpass."
+            ),
             markup=False,
         )
 
 
 def _ask(console: Console, suggestion: Suggestion, asked_for: Input) -> Suggestion:
     """Ask about every column, with the guess as the answer that Enter gives."""
-    letters = ", ".join(f"[b]{letter}[/b] {role}" for letter, role in _LETTERS.items())
-    console.print(
-        f"Enter takes the guess, [b]b[/b] goes back, [b]a[/b] takes all guesses that are not in "
-        f"doubt. Roles: {letters}."
+    letters = ", ".join(f"[b]{letter}[/b] {words(role)}" for letter, role in _LETTERS.items())
+    how = words(
+        "Enter takes the guess, [b]b[/b] goes back, [b]a[/b] takes all guesses that are not in "
+        "doubt. Roles: {letters}.",
+        letters=letters,
     )
+    console.print(how)
     frame: pl.DataFrame | None = None
     names = [guess.name for guess in suggestion.columns]
     asked: list[int] = []
@@ -135,23 +141,28 @@ def _ask(console: Console, suggestion: Suggestion, asked_for: Input) -> Suggesti
 def _show_question(console: Console, suggestion: Suggestion, guess: Guess) -> None:
     console.print(f"\n{column_on_screen(guess.name)}", style="bold", markup=False)
     if not guess.sure:
-        console.print("  In doubt: please decide.", style="yellow")
-    console.print(f"  {guess.why}", markup=False)
+        console.print(words("  In doubt: please decide."), style="yellow")
+    console.print(f"  {translated(guess.why)}", markup=False)
     if guess.together is not None:
-        console.print(
-            f"  Singles out {guess.alone:,} of {suggestion.n_rows:,} rows alone, "
-            f"{guess.together:,} together with the quasi-identifiers."
+        counts = words(
+            "  Singles out {alone:,} of {n:,} rows alone, {together:,} together with the "
+            "quasi-identifiers.",
+            alone=guess.alone,
+            n=suggestion.n_rows,
+            together=guess.together,
         )
+        console.print(counts)
 
 
 def _ask_role(guess: Guess) -> str:
     """Return a role, b for back, or a for all."""
     while True:
-        answer = str(typer.prompt("  role", guess.role.value)).strip().casefold()
+        answer = str(typer.prompt(words("  role"), guess.role.value)).strip().casefold()
         role = _LETTERS.get(answer, answer)
         if role in _LETTERS.values() or role in {"a", "b"}:
             return role
-        say(f"  Answer with one of {', '.join(_LETTERS)} or the whole word, a or b.")
+        letters = ", ".join(_LETTERS)
+        say(words("  Answer with one of {letters} or the whole word, a or b.", letters=letters))
 
 
 def _ask_extra_rows(console: Console) -> str:
@@ -160,24 +171,25 @@ def _ask_extra_rows(console: Console) -> str:
 
     watch = current_watch()
     for note in () if watch is None else watch.notes:
-        console.print(note, style="yellow", markup=False)
+        console.print(translated(note), style="yellow", markup=False)
     while True:
-        answer = str(typer.prompt("  leave these rows out (y or n)", "y")).strip().casefold()[:1]
+        question = words("  leave these rows out (y or n)")
+        answer = str(typer.prompt(question, "y")).strip().casefold()[:1]
         if answer in {"y", "n"}:
             return {"y": "drop", "n": "keep"}[answer]
-        say("  Answer with y or n.")
+        say(words("  Answer with y or n."))
 
 
 def _ask_k(default: int) -> int | None:
     """Return k; None to go back."""
     while True:
-        question = "\nk: from how many people may nobody stand out"
-        answer = str(typer.prompt(question, str(default))).strip().casefold()
+        question = words("k: from how many people may nobody stand out")
+        answer = str(typer.prompt(f"\n{question}", str(default))).strip().casefold()
         if answer == "b":
             return None
         if answer.isdecimal() and int(answer) >= 2:
             return int(answer)
-        say("  Answer with a whole number from 2 on, or b to go back.")
+        say(words("  Answer with a whole number from 2 on, or b to go back."))
 
 
 def _ask_promise(console: Console, suggestion: Suggestion) -> Suggestion | None:
@@ -188,16 +200,16 @@ def _ask_promise(console: Console, suggestion: Suggestion) -> Suggestion | None:
     if not suggestion.promised:
         return suggestion
     columns = ", ".join(column_on_screen(name) for name in suggestion.promised)
-    console.print(
-        f"\nProposed: at least two different values of {columns} in every group.", markup=False
+    proposed = words(
+        "Proposed: at least two different values of {columns} in every group.", columns=columns
     )
-    answer = _ask_yes("  promise it (y, n, or b to go back)", "y")
+    console.print(f"\n{proposed}", markup=False)
+    answer = _ask_yes(words("  promise it (y, n, or b to go back)"), "y")
     if answer == "n":
-        console.print(
-            "  Then a group may share one value, which is known without finding anybody.",
-            style="yellow",
-        )
-        answer = {"y": "n", "n": "y", "b": "b"}[_ask_yes("  really without it (y or n)", "n")]
+        then = words("  Then a group may share one value, which is known without finding anybody.")
+        console.print(then, style="yellow")
+        really = _ask_yes(words("  really without it (y or n)"), "n")
+        answer = {"y": "n", "n": "y", "b": "b"}[really]
     if answer == "n":
         return replace(suggestion, declined=suggestion.promised)
     return suggestion if answer == "y" else None
@@ -209,7 +221,7 @@ def _ask_yes(question: str, default: str) -> str:
         answer = str(typer.prompt(question, default)).strip().casefold()[:1]
         if answer in {"y", "n", "b"}:
             return answer
-        say("  Answer with y, n, or b to go back.")
+        say(words("  Answer with y, n, or b to go back."))
 
 
 def _guess_as(frame: pl.DataFrame, guess: Guess, role: str) -> Guess:
@@ -233,60 +245,66 @@ def _show(console: Console, suggestion: Suggestion) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("column", "guessed role", "kind", box=None, pad_edge=False)
+    heads = (words("column"), words("guessed role"), words("kind"))
+    table = Table(*heads, box=None, pad_edge=False)
     counted = suggestion.singled_out is not None
     if counted:
-        table.add_column("alone", justify="right")
-        table.add_column("together", justify="right")
-    table.add_column("why")
+        table.add_column(words("alone"), justify="right")
+        table.add_column(words("together"), justify="right")
+    table.add_column(words("why"))
     for guess in suggestion.columns:
-        kind = guess.kind.value if guess.kind and guess.role is Role.QUASI_IDENTIFIER else ""
+        kind = words(guess.kind.value) if guess.kind and guess.role is Role.QUASI_IDENTIFIER else ""
         name = Text(column_on_screen(guess.name), overflow="fold")
-        role = guess.role.value if guess.sure else f"{guess.role.value} ?"
-        together = "" if guess.together is None else f"{guess.together:,}"
-        counts = [f"{guess.alone:,}", together] if counted else []
-        table.add_row(name, role, kind, *counts, Text(guess.why))
+        role = words(guess.role.value) + ("" if guess.sure else " ?")
+        together = "" if guess.together is None else number(guess.together)
+        counts = [number(guess.alone), together] if counted else []
+        table.add_row(name, role, kind, *counts, Text(translated(guess.why)))
     console.print(table)
     if counted:
-        console.print(
-            f"alone, together: of {suggestion.n_rows:,} rows, how many the column singles out by "
-            "itself, and together with the quasi-identifiers."
+        counts_of = words(
+            "alone, together: of {n:,} rows, how many the column singles out by itself, and "
+            "together with the quasi-identifiers.",
+            n=suggestion.n_rows,
         )
+        console.print(counts_of)
     if suggestion.unsure:
         shown = ", ".join(column_on_screen(name) for name in suggestion.unsure)
         console.print(
-            f"In doubt, marked with ?: {shown}. Look at these first; what is dropped is not "
-            "published unless you give it another role.",
+            words(
+                "In doubt, marked with ?: {names}. Look at these first; what is dropped is not "
+                "published unless you give it another role.",
+                names=shown,
+            ),
             style="yellow",
             markup=False,
         )
-    if any(column_on_screen(guess.name).startswith("column ") for guess in suggestion.columns):
-        console.print(
+    watch = current_watch()
+    if watch is not None and any(guess.name in watch.doubtful for guess in suggestion.columns):
+        doubt = words(
             "Note: the first line of the file may be data rather than column names, so it is not "
-            "shown; if it is data, run this again with --no-header.",
-            style="yellow",
+            "shown; if it is data, run this again with --no-header."
         )
+        console.print(doubt, style="yellow")
     if suggestion.promised:
         columns = ", ".join(column_on_screen(name) for name in suggestion.promised)
-        console.print(
-            f"Promised: at least two different values of {columns} in every group.", markup=False
+        promised = words(
+            "Promised: at least two different values of {columns} in every group.", columns=columns
         )
+        console.print(promised, markup=False)
     for note in suggestion.notes:
-        console.print(f"Note: {note}", style="yellow", markup=False)
+        line = words("Note: {note}", note=note)
+        console.print(line, style="yellow", markup=False)
 
 
 def _say_written(console: Console, written: list[Path], source: str, output: str) -> None:
     if len(written) > 1:
-        folder = written[1].parent
-        console.print(
-            f"\nWrote {len(written) - 1} hierarchies to {folder}; they hold values of the data, "
-            "so treat them like the data.",
-            markup=False,
-            soft_wrap=True,
+        hierarchies = words(
+            "Wrote {n} hierarchies to {folder}; they hold values of the data, so treat them like "
+            "the data.",
+            n=len(written) - 1,
+            folder=written[1].parent,
         )
-    console.print(
-        f"\nWrote {output}. Check every role in it, then run: "
-        f"shoal anonymize {shlex.quote(source)} -o safe.csv --job {shlex.quote(output)}",
-        markup=False,
-        soft_wrap=True,
-    )
+        console.print(f"\n{hierarchies}", markup=False, soft_wrap=True)
+    run = words("Wrote {file}. Check every role in it, then run:", file=output)
+    command = f"shoal anonymize {shlex.quote(source)} -o safe.csv --job {shlex.quote(output)}"
+    console.print(f"\n{run} {command}", markup=False, soft_wrap=True)

@@ -9,7 +9,9 @@ import typer
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Quiet
 from shoal.cli.screen import print_json, say
+from shoal.cli.state import number, translated, words
 from shoal.errors import DataError
+from shoal.messages import Message, joined
 
 if TYPE_CHECKING:
     from shoal.registry import Family
@@ -17,35 +19,35 @@ if TYPE_CHECKING:
 
 def algorithms() -> None:
     """List the algorithms."""
-    _show("algorithms", "Algorithms", "--algorithm")
+    _show("algorithms", words("Algorithms (--algorithm)"))
 
 
 def measures() -> None:
     """List the measures; those marked can be minimised with --measure."""
-    _show("measures", "Measures", "--measure")
+    _show("measures", words("Measures (--measure)"))
 
 
 def privacy_models() -> None:
     """List the promises that can be made beyond k-anonymity."""
-    _show("privacy", "Privacy models", "--job or flags of their own")
+    _show("privacy", words("Privacy models (--job or flags of their own)"))
 
 
-def _show(family: Family, title: str, option: str) -> None:
+def _show(family: Family, title: str) -> None:
     from rich.table import Table
 
     from shoal import registry
     from shoal.cli.screen import open_console
 
-    table = Table(title=f"{title} ({option})", title_justify="left", box=None, pad_edge=False)
-    table.add_column("name", no_wrap=True, style="bold")
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column(words("name"), no_wrap=True, style="bold")
     if family == "measures":
-        table.add_column("minimise", justify="center")
-    table.add_column("what")
-    table.add_column("source", style="dim")
+        table.add_column(words("minimise"), justify="center")
+    table.add_column(words("what"))
+    table.add_column(words("source"), style="dim")
     for name in registry.names(family):
         found = registry.load(family, name)
-        marks = ["yes" if found.can_minimise else ""] if family == "measures" else []
-        table.add_row(name, *marks, found.title, found.citation)
+        marks = [words("yes") if found.can_minimise else ""] if family == "measures" else []
+        table.add_row(name, *marks, words(found.title), found.citation)
     open_console().print(table)
 
 
@@ -76,23 +78,25 @@ def register(
     from shoal.runtime.sanitize import safe_text
 
     table = Table(box=None, pad_edge=False)
-    table.add_column("file", overflow="fold")
-    for name in ("rows", "groups", "k"):
+    table.add_column(words("file"), overflow="fold")
+    for name in (words("rows"), words("groups"), "k"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in ("promises", "people", "beside", "file of"):
+    for name in (words("promises"), words("people"), words("beside"), words("file of")):
         table.add_column(name, overflow="fold")
     for each in found:
         if "problem" in each:
-            table.add_row(Text(safe_text(each["file"])), "", "", "", Text(each["problem"]))
+            problem = Text(translated(each["problem"]))
+            table.add_row(Text(safe_text(each["file"])), "", "", "", problem)
             continue
+        promises = translated(joined(", ", each["promises"])) or "k"
         table.add_row(
             Text(safe_text(each["file"])),
-            f"{each['rows']:,}",
-            f"{each['groups']:,}",
-            f"{each['k']:,}",
-            Text(safe_text(", ".join(each["promises"]) or "k")),
-            "known" if each["people"] else "not known",
-            Text(safe_text(", ".join(each["beside"]) or "none")),
+            number(each["rows"]),
+            number(each["groups"]),
+            number(each["k"]),
+            Text(safe_text(promises)),
+            words("known") if each["people"] else words("not known"),
+            Text(safe_text(", ".join(each["beside"]) or words("none"))),
             each["written"],
         )
     open_console().print(table)
@@ -132,6 +136,13 @@ def warm_up(
     folder = compile_in_processes(EVERYTHING if everything else DEFAULT, processes)
     removed = remove_stale() if prune else 0
     if not quiet:
-        say(f"Compiled in {time.monotonic() - began:.0f} s. The code is kept in {folder}.")
+        seconds = time.monotonic() - began
+        say(
+            Message(
+                "Compiled in {seconds:.0f} s. The code is kept in {folder}.",
+                seconds=seconds,
+                folder=folder,
+            )
+        )
         if prune:
-            say(f"Removed the code of {removed} other versions.")
+            say(Message("Removed the code of {n} other versions.", n=removed))

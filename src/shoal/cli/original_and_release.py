@@ -10,9 +10,14 @@ import typer
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, Reading, takes_flags
 from shoal.cli.screen import print_json
+from shoal.cli.state import number, translated, words
+from shoal.messages import Message
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import polars as pl
+    from rich.console import Console
 
     from shoal.cli.arguments import Said
     from shoal.settings.files import Input
@@ -132,7 +137,12 @@ def audit(
         return
     from shoal.io.location import shown_name
 
-    print_audit(found, f"{shown_name(published)}, attacked with {shown_name(original)}")
+    title = Message(
+        "{published}, attacked with {original}",
+        published=shown_name(published),
+        original=shown_name(original),
+    )
+    print_audit(found, title)
 
 
 def print_audit(found: Audit, title: str, *, stderr: bool = False) -> None:
@@ -144,25 +154,30 @@ def print_audit(found: Audit, title: str, *, stderr: bool = False) -> None:
     from shoal.runtime.sanitize import safe_text
 
     console = open_console(stderr=stderr)
-    console.print(title, style="bold", markup=False, soft_wrap=True)
+    console.print(translated(title), style="bold", markup=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False)
-    table.add_column("attacker", overflow="fold")
-    for name in ("right", "95 % interval", "without", "outside", "worst"):
+    table.add_column(words("attacker"), overflow="fold")
+    heads = (words("right"), words("95 % interval"), words("without"), words("outside"))
+    for name in (*heads, words("worst")):
         table.add_column(name, justify="right", no_wrap=True)
     for each in found.findings:
-        numbers = (each.baseline, each.control, each.worst)
+        shares = (each.baseline, each.control, each.worst)
         table.add_row(
-            Text(safe_text(each.name)),
-            f"{each.rate:.2%}",
-            f"{each.low:.2%} to {each.high:.2%}",
-            *("" if number is None else f"{number:.2%}" for number in numbers),
+            Text(safe_text(translated(each.name))),
+            number(each.rate, ".2%"),
+            words("{low:.2%} to {high:.2%}", low=each.low, high=each.high),
+            *("" if share is None else number(share, ".2%") for share in shares),
         )
     console.print(table)
     console.print()
     for each in found.findings:
-        console.print(f"- {each.sentence}", markup=False, soft_wrap=True)
-    for note in found.notes:
-        console.print(f"Note: {note}", markup=False, soft_wrap=True)
+        console.print(f"- {translated(each.sentence)}", markup=False, soft_wrap=True)
+    _print_notes(console, found.notes)
+
+
+def _print_notes(console: Console, notes: Iterable[str]) -> None:
+    for note in notes:
+        console.print(words("Note: {note}", note=note), markup=False, soft_wrap=True)
 
 
 # ``shoal utility``: what can still be learnt from a release.
@@ -207,7 +222,12 @@ def utility(
         return
     from shoal.io.location import shown_name
 
-    _print(found, f"{shown_name(published)}, beside {shown_name(original)}")
+    title = words(
+        "{published}, beside {original}",
+        published=shown_name(published),
+        original=shown_name(original),
+    )
+    _print(found, title)
 
 
 def _print(found: Utility, title: str) -> None:
@@ -220,37 +240,41 @@ def _print(found: Utility, title: str) -> None:
     console = open_console()
     console.print(title, style="bold", markup=False, soft_wrap=True)
     for sentence in found.sentences:
-        console.print(f"- {sentence}", markup=False, soft_wrap=True)
-    table = Table("columns", "share of the people", "median error", "mean error", box=None)
+        console.print(f"- {translated(sentence)}", markup=False, soft_wrap=True)
+    counts = (words("columns"), words("share of the people"))
+    table = Table(*counts, words("median error"), words("mean error"), box=None)
     for each in found.queries:
         table.add_row(
             str(each["columns"]),
-            f"{each['selectivity']:.0%}",
-            f"{each['median_error']:.1%}",
-            f"{each['mean_error']:.1%}",
+            number(each["selectivity"], ".0%"),
+            number(each["median_error"], ".1%"),
+            number(each["mean_error"], ".1%"),
         )
-    console.print("\nRandom counts", style="bold")
+    console.print()
+    console.print(words("Random counts"), style="bold")
     console.print(table)
-    table = Table("column", "off by", box=None)
+    table = Table(words("column"), words("off by"), box=None)
     for name, off in found.one_way.items():
-        table.add_row(Text(safe_text(name)), f"{off:.1%}")
-    console.print("\nDistributions", style="bold")
+        table.add_row(Text(safe_text(name)), number(off, ".1%"))
+    console.print()
+    console.print(words("Distributions"), style="bold")
     console.print(table)
     if found.models:
-        table = Table("trained on", "model", "accuracy", "balanced", "AUC", box=None)
+        trained = (words("trained on"), words("model"))
+        table = Table(*trained, words("accuracy"), words("balanced"), "AUC", box=None)
         for model in found.models:
             auc = model.get("auc")
             table.add_row(
-                model["trained_on"],
-                model["model"],
-                f"{model['accuracy']:.1%}",
-                f"{model['balanced_accuracy']:.1%}",
-                "" if auc is None else f"{auc:.3f}",
+                translated(model["trained_on"]),
+                translated(model["model"]),
+                number(model["accuracy"], ".1%"),
+                number(model["balanced_accuracy"], ".1%"),
+                "" if auc is None else number(auc, ".3f"),
             )
-        console.print("\nModels", style="bold")
+        console.print()
+        console.print(words("Models"), style="bold")
         console.print(table)
-    for note in found.notes:
-        console.print(f"Note: {note}", markup=False, soft_wrap=True)
+    _print_notes(console, found.notes)
 
 
 @takes_flags(measure_options="An option of a measure; may be repeated.")
@@ -313,4 +337,9 @@ def score(
     from shoal.cli.screen import print_scores
     from shoal.io.location import shown_name
 
-    print_scores(scores, title=f"{shown_name(published)}, made from {shown_name(original)}")
+    title = words(
+        "{published}, made from {original}",
+        published=shown_name(published),
+        original=shown_name(original),
+    )
+    print_scores(scores, title=title)

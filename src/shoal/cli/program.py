@@ -20,11 +20,13 @@ import signal
 import sys
 import threading
 import warnings
-from typing import TYPE_CHECKING, NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
-from shoal.cli.state import State
+from shoal.cli.state import State, translated, words
 from shoal.errors import OptionError, ShoalError
 from shoal.io.overwrite_guard import watching_inputs
+from shoal.messages import Message
+from shoal.messages.language import LANGUAGES
 from shoal.runtime.sanitize import hide_credentials, hide_names, hide_words, safe_lines
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def run_program(arguments: Sequence[str]) -> NoReturn:
         # What a library does wrong while the process ends is none of the user's business.
         sys.unraisablehook = lambda _: None
         threading.excepthook = lambda _: None
-    warnings.showwarning = lambda message, *_, **__: _say(f"Warning: {message}")
+    warnings.showwarning = lambda warning, *_, **__: _say(_warned(warning))
     call = InterruptibleCall(lambda: _call(arguments))
     status = run(arguments, call=call.wait)
     if call.running:
@@ -90,12 +92,13 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
     except Stopped as stop:
         if call is not None:
             _end_the_rest()
-        name = "Interrupted" if stop.number == signal.SIGINT else "Terminated"
-        _say(
-            f"{name}; the output is complete."
-            if State.written
-            else f"{name}; {State.kept or 'nothing was written.'}"
-        )
+        ended = Message("Terminated")
+        if stop.number == signal.SIGINT:
+            ended = Message("Interrupted")
+        left = State.kept or Message("nothing was written.")
+        if State.written:
+            left = Message("the output is complete.")
+        _say(words("{ended}; {left}", ended=ended, left=left))
         return 128 + stop.number
     except BrokenPipeError:
         # The reader of our output has left, as `head` does. Python would complain again when it
@@ -104,7 +107,8 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
         return 1
     except ShoalError as error:
         _trace()
-        _say(f"Error: {error}{_first_line_hint(str(error))}")
+        hint = _first_line_hint(str(error))
+        _say(words("Error: {text}", text=error.message) + hint)
         return error.exit_status
     except BaseException as error:  # noqa: BLE001 - the last door: whatever it is becomes one line
         return _unplanned(error)
@@ -126,21 +130,62 @@ def _end_the_rest() -> None:
                 end()
 
 
+def _warned(warning: Warning | str) -> str:
+    """Return a warning as the command says it."""
+    first = warning.args[0] if isinstance(warning, Warning) and warning.args else warning
+    text = first if isinstance(first, Message) else str(warning)
+    return words("Warning: {text}", text=text)
+
+
 def _call(arguments: Sequence[str]) -> int:
     _check_letters(arguments)
+    State.language = _language_among(arguments)
     with watching_inputs() as State.watch:
-        status = _commands()(args=list(arguments), prog_name="shoal", standalone_mode=False)
+        commands = _commands(State.language)
+        status = commands(args=list(arguments), prog_name="shoal", standalone_mode=False)
     return status if isinstance(status, int) else 0
 
 
+def _language_among(arguments: Sequence[str]) -> str | None:
+    """Return the language that is asked for, so that help and usage errors know it, too."""
+    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
+        flag, _, code = word.partition("=")
+        if flag == "--language" and (code or following) in LANGUAGES:
+            return code or following
+    return None
+
+
 @functools.cache
-def _commands() -> Callable[..., object]:
-    """Return the tree of commands, which typer would build anew for every call."""
+def _commands(language: str | None) -> Callable[..., object]:
+    """Return the tree of commands, which typer would build anew for every call.
+
+    Args:
+        language: of its help.
+    """
     from typer.main import get_command
 
     from shoal.cli.app import app
 
-    return get_command(app)
+    tree = get_command(app)
+    if language not in (None, "en"):
+        for part in parts_of(tree):
+            for name, text in help_of(part).items():
+                setattr(part, name, words(text))
+    return tree
+
+
+def parts_of(command: Any) -> Iterator[Any]:
+    """Give a command, its parameters, and all of that of the commands below it."""
+    yield command
+    yield from command.params
+    for each in getattr(command, "commands", {}).values():
+        yield from parts_of(each)
+
+
+def help_of(part: Any) -> dict[str, str]:
+    """Return what help says of a command or a parameter, by the attribute that holds it."""
+    texts = {name: getattr(part, name, None) for name in ("help", "epilog", "rich_help_panel")}
+    return {name: text for name, text in texts.items() if isinstance(text, str) and text}
 
 
 def _check_letters(arguments: Sequence[str]) -> None:
@@ -165,7 +210,9 @@ def _unplanned(error: BaseException) -> int:
         command = getattr(context, "command_path", None) or "shoal"
         text = " ".join(str(describe()).split())
         end = "" if text.endswith((".", "?")) else "."
-        _say(f"Error: {text}{end}\nTry '{command} --help'.")
+        advice = words("Try '{command} --help'.", command=command)
+        said = words("Error: {text}", text=f"{text}{end}")
+        _say(f"{said}\n{advice}")
         return 2
     if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
         discard(sys.stdout)
@@ -174,26 +221,29 @@ def _unplanned(error: BaseException) -> int:
     known = _known(error)
     if known is not None:
         text, status = known
-        _say(f"{text} The output files are complete." if State.written else text)
+        complete = words("The output files are complete.")
+        _say(f"{text} {complete}" if State.written else text)
         discard(sys.stdout)
         return status
     # Not the message: an exception of another library may show a cell of the input.
-    hint = "" if State.debug else " Run again with --debug for the details, and please report it."
-    _say(f"Error: Shoal failed unexpectedly ({type(error).__name__}).{hint}")
+    said = words("Error: Shoal failed unexpectedly ({error}).", error=type(error).__name__)
+    hint = words("Run again with --debug for the details, and please report it.")
+    _say(said if State.debug else f"{said} {hint}")
     return BUG
 
 
 def _known(error: BaseException) -> tuple[str, int] | None:
     """Return message and status of what the machine does rather than the program."""
     if isinstance(error, KeyboardInterrupt):
-        return "Interrupted.", 128 + signal.SIGINT
+        return words("Interrupted."), 128 + signal.SIGINT
     if isinstance(error, MemoryError):
-        return "Error: the table does not fit into the memory of this machine.", 2
+        return words("Error: the table does not fit into the memory of this machine."), 2
     if isinstance(error, OSError) and error.strerror:
         # Only streams for people are written to without a name; files have their own messages.
-        return f"Error: the system refuses to go on: {error.strerror}.", 2
+        reason = error.strerror
+        return words("Error: the system refuses to go on: {reason}.", reason=reason), 2
     if type(error).__name__ == "Abort":  # typer's, when the answer to a question does not come
-        return "Error: the input ended before every question was answered.", 2
+        return words("Error: the input ended before every question was answered."), 2
     return None
 
 
@@ -209,21 +259,21 @@ def _first_line_hint(message: str) -> str:
     watch = State.watch
     if watch is None or hide_names(message, watch.doubtful) != message:
         return ""
-    return "".join(f" {note}" for note in watch.notes if "--no-header" in note)
+    return "".join(f" {translated(note)}" for note in watch.notes if "--no-header" in note)
 
 
 def _say_notes() -> None:
     """Say how files were read, where nobody had said so."""
     if State.watch is not None and not {"-q", "--quiet"} & {*State.arguments}:
         for note in State.watch.notes:
-            _say(f"Note: {note}")
+            _say(words("Note: {note}", note=note))
 
 
 def _say(text: str) -> None:
     # A word of the command line may be the URL of a database, and stderr ends up in logs.
     text = hide_words(hide_credentials(text), State.arguments)
     if State.watch is not None:
-        text = hide_names(text, State.watch.doubtful)
+        text = hide_names(text, State.watch.doubtful, translated)
     text = safe_lines(text, None if State.debug else _LONGEST)
     try:
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line

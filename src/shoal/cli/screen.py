@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from shoal.cli.state import number, translated, words
 from shoal.errors import OptionError, ShoalWarning
 from shoal.io.overwrite_guard import current_watch
+from shoal.messages import Message, plural
 from shoal.runtime.sanitize import safe_lines, safe_text
 
 if TYPE_CHECKING:
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
 
 
 def say(text: str, *, stderr: bool = False) -> None:
-    """Print lines for people."""
-    typer.echo(safe_lines(text), err=stderr)
+    """Print lines for people, in the language of the command if they are a message."""
+    typer.echo(safe_lines(translated(text)), err=stderr)
 
 
 def print_json(found: Mapping[str, Any]) -> None:
@@ -59,7 +61,7 @@ def column_on_screen(name: str) -> str:
     """Return what to call a column: its place where its name may be a cell."""
     watch = current_watch()
     place = None if watch is None else watch.doubtful.get(name)
-    return safe_text(name) if place is None else f"column {place}"
+    return safe_text(name) if place is None else words("column {place}", place=place)
 
 
 def open_console(*, stderr: bool = False) -> Console:
@@ -93,6 +95,7 @@ def _console_class() -> type[Console]:
 # -- What a data officer sees at the end of a run, and what ``--json`` prints instead --------------
 
 _BAR = 20
+_STATES = {"green": Message("GREEN"), "amber": Message("AMBER"), "red": Message("RED")}
 
 
 def print_tables_release(release: TablesRelease, files: Mapping[str, str]) -> None:
@@ -133,27 +136,28 @@ def print_tables_verification(verification: TablesVerification) -> None:
 
 def print_release(release: Release, *, title: str, stderr: bool = False) -> None:
     """Print the summary of a release."""
-    from rich.markup import escape
-
     from shoal.publish.judgement import Doubt
     from shoal.report.certificate import who_is_counted
 
-    console = _console(stderr=stderr)
+    console = open_console(stderr=stderr)
     verification = release.verification
     facts = _grid()
     share = release.n_suppressed / release.n_rows
-    facts.add_row("Rows published", f"{release.n_published:,} of {release.n_rows:,}")
-    facts.add_row("Rows suppressed", f"{release.n_suppressed:,} ({share:.2%})")
-    facts.add_row("Groups", f"{verification.n_groups:,}")
+    kept = words("{n:,} of {total:,}", n=release.n_published, total=release.n_rows)
+    facts.add_row(words("Rows published"), kept)
+    gone = words("{n:,} ({share:.2%})", n=release.n_suppressed, share=share)
+    facts.add_row(words("Rows suppressed"), gone)
+    facts.add_row(words("Groups"), number(verification.n_groups, ","))
     _add_risk(facts, verification, release.whose)
-    facts.add_row("Detail lost (ncp)", f"{release.scores['ncp']:.1%}")
+    facts.add_row(words("Detail lost (ncp)"), number(release.scores["ncp"], ".1%"))
     if release.n_suppressed:
-        facts.add_row("by the rows kept", f"{release.kept_loss:.1%}")
+        facts.add_row(words("by the rows kept"), number(release.kept_loss, ".1%"))
     measure = release.parameters.get("measure", "ncp")
     if measure != "ncp" and measure in release.scores:
-        facts.add_row(f"Minimised ({measure})", f"{release.scores[measure]:.6g}")
+        minimised = words("Minimised ({measure})", measure=measure)
+        facts.add_row(minimised, number(release.scores[measure], ".6g"))
     if release.gap is not None:
-        facts.add_row("Loss", _distance_from_best(release.gap))
+        facts.add_row(words("Loss"), _distance_from_best(release.gap))
     _print_title(console, title)
     _print_judgement(console, release.judgement, release.warnings)
     console.print(facts)
@@ -169,7 +173,15 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     console.print(f"\n{_meaning(verification, n_columns, release.whose)}")
     for warning in release.warnings:
         if not isinstance(warning, Doubt):  # those stand below the headline
-            console.print(f"[yellow]Warning:[/] {escape(warning)}", soft_wrap=True)
+            _print_warning(console, warning)
+
+
+def _print_warning(console: Console, text: str) -> None:
+    from rich.text import Text
+
+    said = Text(words("Warning: {text}", text=text))
+    said.stylize("yellow", 0, said.plain.index(":") + 1)
+    console.print(said, soft_wrap=True)
 
 
 def _print_judgement(console: Console, judged: Judgement, warnings: Iterable[str]) -> None:
@@ -179,12 +191,13 @@ def _print_judgement(console: Console, judged: Judgement, warnings: Iterable[str
     from shoal.publish.judgement import AMBER, GREEN, RED, Doubt
 
     colour = {GREEN: "green", AMBER: "yellow", RED: "red"}[judged]
-    console.print(Text(f"{judged.upper()}: {judged.sentence}", f"bold {colour}"), soft_wrap=True)
-    advice = {each.point: str(each) for each in warnings if isinstance(each, Doubt)}
-    for number, point in enumerate(judged.open):
-        text = advice.get(point, point.sentence)
-        if judged == AMBER and number == 0:  # the gravest is the headline
-            text = text.removeprefix(point.sentence).strip()
+    headline = f"{words(_STATES[judged])}: {translated(judged.sentence)}"
+    console.print(Text(headline, f"bold {colour}"), soft_wrap=True)
+    advice = {each.point: each for each in warnings if isinstance(each, Doubt)}
+    for place, point in enumerate(judged.open):
+        text = translated(advice.get(point, point.sentence))
+        if judged == AMBER and place == 0:  # the gravest is the headline
+            text = text.removeprefix(translated(point.sentence)).strip()
         if text:
             console.print(Text(f"- {text}"), soft_wrap=True)
     console.print()
@@ -192,11 +205,11 @@ def _print_judgement(console: Console, judged: Judgement, warnings: Iterable[str
 
 def _distance_from_best(gap: float) -> str:
     if gap == 1.0:
-        return "the best possible"
+        return words("the best possible")
     if gap == float("inf"):
-        return "how far from the best possible is not known"
+        return words("how far from the best possible is not known")
     # never say less than the proof does
-    return f"at most {math.ceil(gap * 100) / 100:.2f} times the best possible"
+    return words("at most {times:.2f} times the best possible", times=math.ceil(gap * 100) / 100)
 
 
 def print_verification(
@@ -210,30 +223,30 @@ def print_verification(
         n_columns: how many quasi-identifiers there are.
         whose: "hidden" if people were counted, and whose the rows are is not published.
     """
-    from rich.markup import escape
-
     from shoal.publish.judgement import Doubt
 
-    console = _console()
+    console = open_console()
     _print_title(console, title)
     assert verification.judgement is not None
     _print_judgement(console, verification.judgement, verification.notes)
     facts = _grid()
-    facts.add_row("Rows", f"{verification.n_rows:,}")
-    facts.add_row("Groups", f"{verification.n_groups:,}")
+    facts.add_row(words("Rows"), number(verification.n_rows, ","))
+    facts.add_row(words("Groups"), number(verification.n_groups, ","))
     _add_risk(facts, verification, whose)
     if not verification.holds:
-        facts.add_row(
-            "Breaking a promise",
-            f"{verification.violating_rows:,} rows in {verification.violating_groups:,} groups",
+        where = words(
+            "{n:,} rows in {groups:,} groups",
+            n=verification.violating_rows,
+            groups=verification.violating_groups,
         )
+        facts.add_row(words("Breaking a promise"), where)
     console.print(facts)
     console.print()
     _print_checks(console, verification)
     console.print(f"\n{_meaning(verification, n_columns, whose)}")
     for note in verification.notes:
         if not isinstance(note, Doubt):  # those stand below the headline
-            console.print(f"[yellow]Warning:[/] {escape(note)}", soft_wrap=True)
+            _print_warning(console, note)
 
 
 def print_scores(scores: Scores, *, title: str) -> None:
@@ -242,28 +255,23 @@ def print_scores(scores: Scores, *, title: str) -> None:
 
     from shoal import registry
 
-    console = _console()
+    console = open_console()
     _print_title(console, title)
     table = Table(box=None, pad_edge=False)
-    table.add_column("measure", style="bold", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("what", style="dim")
+    table.add_column(words("measure"), style="bold", no_wrap=True)
+    table.add_column(words("value"), justify="right", no_wrap=True)
+    table.add_column(words("what"), style="dim")
     for name, value in scores.items():
         found = registry.load("measures", name)
-        better = "" if found.direction == "lower" else " (higher is better)"
-        table.add_row(name, f"{value:.6g}", found.title + better)
+        better = "" if found.direction == "lower" else words(" (higher is better)")
+        table.add_row(name, number(value, ".6g"), words(found.title) + better)
     console.print(table)
     _print_losses(console, scores.by_column.get("ncp", {}))
 
 
-def _console(*, stderr: bool = False) -> Console:
-
-    return open_console(stderr=stderr)
-
-
 def _print_title(console: Console, title: str) -> None:
     # A file name may look like markup, and must not be cut.
-    console.print(title, style="bold", markup=False, soft_wrap=True)
+    console.print(translated(title), style="bold", markup=False, soft_wrap=True)
 
 
 def _grid() -> Table:
@@ -278,23 +286,29 @@ def _grid() -> Table:
 def _add_risk(facts: Table, verification: Verification, whose: str = "assumed") -> None:
     people = verification.fewest_people
     fewest = verification.smallest_group if people is None else people
-    what = "rows" if people is None else "different people"
-    facts.add_row("Smallest group", f"{fewest:,} {what}")
-    chance = f"1 in {fewest:,} ({verification.highest_risk:.2%})"
+    smallest = Message("{n:,} rows", n=fewest)
+    if people is not None:
+        smallest = Message("{n:,} different people", n=fewest)
+    facts.add_row(words("Smallest group"), words(smallest))
+    chance = Message("1 in {n:,} ({risk:.2%})", n=fewest, risk=verification.highest_risk)
     if people is None and whose == "doubtful":
-        chance = "not established: people seem to have several rows"
+        chance = Message("not established: people seem to have several rows")
     elif people is None and whose == "hidden":
-        chance = f"1 in {verification.k:,}, by the certificate's word: it counts people"
-    facts.add_row("Highest re-identification risk", chance)
+        chance = Message(
+            "1 in {n:,}, by the certificate's word: it counts people", n=verification.k
+        )
+    facts.add_row(words("Highest re-identification risk"), words(chance))
 
 
 def _stretched(column: ColumnFacts, who: str) -> str:
-    from shoal.runtime.sanitize import safe_text
-
-    return (
-        f"Note: a few values far away stretch the range of {safe_text(column.name)!r}. Its "
-        f"intervals are {column.loss:.1%} of the range but cover {column.covered:.1%} of the "
-        f"{who}: count that in the search with --scale COLUMN=rank or COLUMN=trimmed."
+    return words(
+        "Note: a few values far away stretch the range of {name!r}. Its intervals are {loss:.1%} "
+        "of the range but cover {covered:.1%} of the {who}: count that in the search with --scale "
+        "COLUMN=rank or COLUMN=trimmed.",
+        name=safe_text(column.name),
+        loss=column.loss,
+        covered=column.covered,
+        who=who,
     )
 
 
@@ -314,14 +328,17 @@ def _print_losses(
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
-    from shoal.runtime.sanitize import safe_text
 
     block = "█" if console.encoding.startswith("utf") else "#"
     for name, loss in columns.items():
         covered = (shares or {}).get(name)
-        beside = "" if covered is None else f"covers {covered:.1%} of the {who}"
-        table.add_row(Text(safe_text(name)), f"{loss:.1%}", block * round(loss * _BAR), beside)
-    console.print("\nDetail lost per column (0 % is exact, 100 % is suppressed)", style="bold")
+        beside = ""
+        if covered is not None:
+            beside = words("covers {covered:.1%} of the {who}", covered=covered, who=who)
+        bar = block * round(loss * _BAR)
+        table.add_row(Text(safe_text(name)), number(loss, ".1%"), bar, beside)
+    title = words("Detail lost per column (0 % is exact, 100 % is suppressed)")
+    console.print(f"\n{title}", style="bold")
     console.print(table)
 
 
@@ -329,15 +346,15 @@ def _print_checks(console: Console, verification: Verification) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from shoal.runtime.sanitize import safe_text
-
-    table = Table("promise", "promised", "measured", "", box=None, pad_edge=False)
+    heads = (words("promise"), words("promised"), words("measured"))
+    table = Table(*heads, "", box=None, pad_edge=False)
     for check in verification.checks:
-        verdict = Text("holds", "green") if check.holds else Text("BROKEN", "bold red")
+        holds = Text(words("holds"), "green")
+        verdict = holds if check.holds else Text(words("BROKEN"), "bold red")
         table.add_row(
-            Text(safe_text(check.name)),
-            check.shown(check.promised),
-            check.shown(check.measured),
+            Text(safe_text(translated(check.name))),
+            translated(check.shown(check.promised)),
+            translated(check.shown(check.measured)),
             verdict,
         )
     console.print(table)
@@ -346,31 +363,43 @@ def _print_checks(console: Console, verification: Verification) -> None:
 def _meaning(verification: Verification, n_columns: int, whose: str = "assumed") -> str:
     people = verification.fewest_people
     smallest = verification.smallest_group if people is None else people
-    columns = "the quasi-identifier" if n_columns == 1 else f"the {n_columns} quasi-identifiers"
+    columns = plural("in the quasi-identifier", "in the {n} quasi-identifiers", n_columns)
     if smallest == 1:
-        return f"At least one person stands alone in {columns}: do not publish this table."
-    others = "1 other" if smallest == 2 else f"{smallest - 1:,} others"
+        return words(
+            "At least one person stands alone {columns}: do not publish this table.",
+            columns=columns,
+        )
+    others = plural("1 other", "{n:,} others", smallest - 1)
     if people is None and whose == "doubtful":
-        sentence = (
-            f"Every row looks the same as at least {others} in {columns}. How many people that "
-            "are is not known: people seem to have several rows."
+        sentence = Message(
+            "Every row looks the same as at least {others} {columns}. How many people that "
+            "are is not known: people seem to have several rows.",
+            others=others,
+            columns=columns,
         )
     elif people is None and whose == "hidden":
-        sentence = (
-            f"Every row looks the same as at least {others} in {columns}. How many people that are "
-            "only who made the release can check: whose the rows are is not published."
+        sentence = Message(
+            "Every row looks the same as at least {others} {columns}. How many people that are "
+            "only who made the release can check: whose the rows are is not published.",
+            others=others,
+            columns=columns,
         )
     else:
-        condition = ", if every row is a different person"
-        sentence = (
-            f"Everybody in this table looks the same as at least {others} in {columns}: "
-            f"who knows them all about a person finds that person's row with a chance of at most "
-            f"{verification.highest_risk:.2%}"
-            f"{condition if people is None and whose == 'assumed' else ''}."
+        assumed = people is None and whose == "assumed"
+        sentence = Message(
+            "Everybody in this table looks the same as at least {others} {columns}: who knows "
+            "them all about a person finds that person's row with a chance of at most "
+            "{risk:.2%}{condition}.",
+            others=others,
+            columns=columns,
+            risk=verification.highest_risk,
+            condition=Message(", if every row is a different person") if assumed else "",
         )
     if verification.holds:
-        return sentence
-    return f"{sentence} That is not what was promised: do not publish this table."
+        return words(sentence)
+    return words(
+        "{sentence} That is not what was promised: do not publish this table.", sentence=sentence
+    )
 
 
 def print_private_half(save: str, *, stderr: bool) -> None:
@@ -381,9 +410,12 @@ def print_private_half(save: str, *, stderr: bool) -> None:
 
     path = people_path(save)
     if Path(path).is_file():
-        _console(stderr=stderr).print(
-            f"{path!r} says who is in which group: it is for later releases of these people. "
-            "Keep it as safe as the original table, and give it to nobody.",
+        open_console(stderr=stderr).print(
+            words(
+                "{path!r} says who is in which group: it is for later releases of these people. "
+                "Keep it as safe as the original table, and give it to nobody.",
+                path=path,
+            ),
             markup=False,
             soft_wrap=True,
         )

@@ -10,6 +10,7 @@ import typer
 from shoal.cli.arguments import in_files
 from shoal.cli.screen import say
 from shoal.errors import OptionError
+from shoal.messages import Message
 
 _beyond = partial(typer.Option, rich_help_panel="Beyond this machine")
 
@@ -100,5 +101,5 @@ def serve_app(
     )
     from shoal.cli.state import note_kept, soften_next_interrupt
 
-    note_kept("settings are kept, copies of tables are removed.")
+    note_kept(Message("settings are kept, copies of tables are removed."))
     serve(wishes, say=say, on_interrupt=soften_next_interrupt)

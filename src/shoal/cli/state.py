@@ -1,10 +1,11 @@
-"""What a command says about itself while it runs, for the messages at its end."""
+"""What a command says about itself while it runs, and the language in which it speaks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from shoal.messages.language import LANGUAGES
+from shoal.messages import Message
+from shoal.messages.language import LANGUAGES, Language
 from shoal.options import one_of
 
 if TYPE_CHECKING:
@@ -39,8 +40,24 @@ def choose_language(code: str | None) -> str | None:
 
 
 def chosen_language(code: str) -> str:
-    """Return the language of the flag ``--language``, or this one if it was not given."""
-    return State.language or code
+    """Return the language of the flag ``--language``; if it was not given, speak this one."""
+    State.language = State.language or code
+    return State.language
+
+
+def words(text: str, /, **values: Any) -> str:
+    """Return a text in the language of the command: a message, or a template with its values."""
+    return translated(text if isinstance(text, Message) else Message(text, **values))
+
+
+def translated(text: str) -> str:
+    """Return a message in the language of the command; a text that is none as it is."""
+    return Language(State.language or "en").translate(text)
+
+
+def number(value: float, spec: str = ",") -> str:
+    """Return a number as the language of the command writes it."""
+    return Language(State.language or "en").shown(value, spec)
 
 
 def note_written() -> None:

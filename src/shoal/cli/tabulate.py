@@ -9,6 +9,8 @@ import typer
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Reading, takes_flags
 from shoal.cli.screen import open_console, print_json, say
+from shoal.cli.state import number, words
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from shoal.study.tabulate import CountTable
@@ -83,7 +85,9 @@ def tabulate(
         published = read_written(data, format=None, delimiter=None, encoding=None, header=True)
         read_counts(published.frame, columns, count_rule(minimum, round_to)).verify()
         if not quiet:
-            say("The table of counts holds: no small number is shown or can be worked out.")
+            say(
+                Message("The table of counts holds: no small number is shown or can be worked out.")
+            )
         return
     if output is not None and not replace:
         from shoal.run.outputs import refuse_existing
@@ -119,11 +123,16 @@ def _rule_of(regime: str | None, minimum: int | None, round_to: int | None) -> t
         finer = round_to is not None and round_to % usual[1]
         for flag, given, weaker in (("--minimum", minimum, below), ("--round", round_to, finer)):
             if weaker:
-                say(
-                    f"Warning: {REGIMES[regime].title} shows no number below {usual[0]}, in "
-                    f"multiples of {usual[1]}, and {flag} {given} was given.",
-                    stderr=True,
+                said = Message(
+                    "Warning: {regime} shows no number below {least}, in multiples of {step}, and "
+                    "{flag} {given} was given.",
+                    regime=REGIMES[regime].title,
+                    least=usual[0],
+                    step=usual[1],
+                    flag=flag,
+                    given=given,
                 )
+                say(said, stderr=True)
     return (usual[0] if minimum is None else minimum, usual[1] if round_to is None else round_to)
 
 
@@ -135,28 +144,35 @@ def _print(table: CountTable) -> None:
     from shoal.study.count_bounds import HIDDEN
     from shoal.study.tabulate import STAR, TOTAL
 
-    def number(count: int) -> str:
-        return STAR if count == HIDDEN else f"{count:,}"
+    def cell(count: int) -> str:
+        return STAR if count == HIDDEN else number(count)
 
     *down, across = [(*each, TOTAL) for each in table.levels]
     wide = len(down) == 1 and len(across) <= _MOST_ACROSS
-    heads = [*table.by[: len(down)], *across] if wide else [*table.by, "count"]
+    heads = [*table.by[: len(down)], *across] if wide else [*table.by, words("count")]
     shown = Table(box=None, pad_edge=False)
     for place, each in enumerate(heads):
         is_name = place < len(down) or (not wide and place < len(table.by))
         shown.add_column(Text(safe_text(each)), justify="left" if is_name else "right")
     if wide:
         for name, row in zip(down[0], table.shown.tolist(), strict=True):
-            shown.add_row(Text(safe_text(name)), *map(number, row))
+            shown.add_row(Text(safe_text(name)), *map(cell, row))
     else:
         for *values, count in table.frame.head(_MOST_SHOWN).rows():
             cells = [Text(safe_text(each)) for each in values]
-            shown.add_row(*cells, STAR if count is None else f"{count:,}")
+            shown.add_row(*cells, STAR if count is None else number(count))
     console = open_console()
     console.print(shown)
     if not wide and table.frame.height > _MOST_SHOWN:
-        say(f"… and {table.frame.height - _MOST_SHOWN:,} more lines; -o FILE writes all.")
+        more = table.frame.height - _MOST_SHOWN
+        say(Message("… and {n:,} more lines; -o FILE writes all.", n=more))
     say(
-        f"{table.n_hidden:,} of {table.shown.size:,} numbers are hidden ({STAR}); for each of them "
-        f"at least {table.rule.minimum:,} numbers are possible for whoever knows all others."
+        Message(
+            "{n:,} of {total:,} numbers are hidden ({star}); for each of them at least {least:,} "
+            "numbers are possible for whoever knows all others.",
+            n=table.n_hidden,
+            total=table.shown.size,
+            star=STAR,
+            least=table.rule.minimum,
+        )
     )

@@ -10,8 +10,10 @@ import typer
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, Promised, Reading, Said, takes_flags
 from shoal.cli.screen import print_verification_json, say
+from shoal.cli.state import words
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import current_watch
+from shoal.messages import Message, joined
 from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
@@ -245,9 +247,9 @@ def _show(
 
 def _title(name: str, checked: Verification, *, strict: bool, as_certified: bool = True) -> str:
     if checked.holds and not as_certified:
-        return f"{name}: NOT as its certificate says, see below"
+        return Message("{name}: NOT as its certificate says, see below", name=name)
     if checked.holds and strict and checked.notes:
-        return f"{name}: REFUSED for the warnings below (--strict)"
+        return Message("{name}: REFUSED for the warnings below (--strict)", name=name)
     return name
 
 
@@ -315,7 +317,7 @@ def _show_with_certificate(
             n_columns=found.n_columns,
             whose="hidden" if found.people else "assumed",
         )
-        say("\n" + "\n".join(found.lines))
+        say(joined("\n", ("", *found.lines)))
     if not holds:
         raise typer.Exit(1)
 
@@ -340,7 +342,7 @@ def secret(
     from shoal.io.keys import make_secret
 
     make_secret(path)
-    typer.echo("The key is written. Keep it with the data; never publish it.")
+    say(Message("The key is written. Keep it with the data; never publish it."))
 
 
 def fingerprint(
@@ -365,9 +367,9 @@ def fingerprint(
         return
     stated = _stated(certificate)
     if stated == found:
-        typer.echo("The certificate belongs to this input.")
+        say(Message("The certificate belongs to this input."))
         return
-    typer.echo("The certificate belongs to another input, or to another key.", err=True)
+    say(Message("The certificate belongs to another input, or to another key."), stderr=True)
     raise typer.Exit(1)
 
 
@@ -440,8 +442,14 @@ def sign(
         raise OptionError("Give --key to sign with a key you have, or --new-key to make one.")
     if new_key is not None:
         public, number = make_key_pair(new_key, passphrase)
-        say(f"The key is written. Keep {new_key} to yourself; give {public} to everybody.")
-        say(f"Public key: {number.hex()}")
+        say(
+            Message(
+                "The key is written. Keep {private} to yourself; give {public} to everybody.",
+                private=new_key,
+                public=public,
+            )
+        )
+        say(Message("Public key: {number}", number=number.hex()))
     if certificate is None:
         if new_key is None:
             raise OptionError(
@@ -458,13 +466,22 @@ def sign(
     signed = sign_certificate(
         certificate, read_private_key(private, passphrase), replace=replace, show=_show_terms
     )
-    say(f"Signed: k = {signed.terms.k:,}, a file with the SHA-256 {signed.terms.sha256}.")
+    k, sha256 = signed.terms.k, signed.terms.sha256
+    say(Message("Signed: k = {k:,}, a file with the SHA-256 {sha256}.", k=k, sha256=sha256))
 
 
 def _show_terms(before: CertificateFile) -> None:
     """Show what a signature will vouch for: promises, and every column with its role."""
     terms = before.terms
-    say(f"Promised with k = {terms.k:,}: {', '.join(terms.names)}. The columns and their roles:")
+    names = ", ".join(terms.names)
+    say(
+        Message(
+            "Promised with k = {k:,}: {names}. The columns and their roles:",
+            k=terms.k,
+            names=names,
+        )
+    )
+    width = max(17, *(len(words(role)) for _, role in terms.roles))
     for role in dict.fromkeys(role for _, role in terms.roles):
         for name in (name for name, each in terms.roles if each == role):
-            say(f"  {role:17} {safe_text(name)}")
+            say(f"  {words(role):{width}} {safe_text(name)}")

@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.algorithm.auto import can_renew, renewed
 from shoal.engine.blocks import in_threads, put_together
+from shoal.messages import Message
 from shoal.search.blocked import similar_blocks
 from shoal.search.enforce import GroupState
 from shoal.search.refine import (
@@ -273,7 +274,7 @@ def _sweep_regions(
                 raise
         return search.found()
 
-    name = f"refining, round {number + 1}"
+    name = Message("refining, round {n}", n=number + 1)
     return _in_regions(table, partition, run, regions, work, name, effort)
 
 
@@ -379,7 +380,7 @@ def _refine_regions(
                 raise
             return interrupt.found
 
-    name = f"refining, round {number + 1}"
+    name = Message("refining, round {n}", n=number + 1)
     return _in_regions(table, partition, run, regions, work, name, effort)
 
 
@@ -398,7 +399,7 @@ def _renew_regions(
                 raise
             return groups
 
-    name = f"making groups anew, round {number + 1}"
+    name = Message("making groups anew, round {n}", n=number + 1)
     return _in_regions(table, partition, run, regions, work, name, effort)
 
 

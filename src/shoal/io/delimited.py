@@ -16,7 +16,7 @@ from shoal.errors import DataError, did_you_mean
 from shoal.io.columns import BLANKS, ColumnBuilder, mark_codes, may_have_blanks
 from shoal.io.extra_rows import NOTE, ExtraRows, find_header, starts_like_note
 from shoal.io.formats import KEEP
-from shoal.io.limits import check_columns, check_memory_for, check_size
+from shoal.io.limits import check_columns, check_memory_for, check_size, row_at
 from shoal.io.location import check_same_columns
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
 from shoal.io.recognise import recognise_noted
@@ -170,7 +170,7 @@ class Pieces:
         Raises:
             DataError: the record is longer than records may be.
         """
-        check_size(f"{name}, line {line}: the row", self._size, "record")
+        check_size(row_at(name, line), self._size, "record")
         self._size *= 2
 
     def usual(self) -> None:
@@ -865,7 +865,7 @@ def _skip_blank(stream: Pieces, *, name: str) -> int:
     while not (sample := stream.peek(n_bytes)).strip():
         if len(sample) < n_bytes:
             raise DataError("{name} is empty.", name=name)
-        check_size(f"{name}, line {lines + 1}: the row", n_bytes, "record")
+        check_size(row_at(name, lines + 1), n_bytes, "record")
         n_bytes *= 2
     if b"\0" in sample:
         raise DataError(
@@ -901,7 +901,7 @@ def _first_record(stream: Pieces, delimiter: str, *, name: str) -> bytes:
         if end:
             check_utf8(data[:end], name=name, offset=stream.offset)
             return data[:end]
-        check_size(f"{name}: the header", n_bytes, "record")
+        check_size(Message("{name}: the header", name=name), n_bytes, "record")
         n_bytes *= 2
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.messages import Message
 
 ASK, DROP, KEEP = "ask", "drop", "keep"
 """What happens to rows that are no records (`shoal.io.extra_rows`): the file is refused, they are
@@ -214,9 +215,10 @@ def detect_format(path: str, format: str | None = None) -> Format:  # noqa: A002
     found = Format(ENDINGS.get(suffix, ""), compression)
     if found.name and _fits(found):
         return found
-    what = f"The ending {suffix!r} of {path!r}" if suffix else f"The name {path!r}"
-    if found.name:
-        what = f"The ending {suffix + PurePath(path).suffix!r} of {path!r}"
+    what = Message("The name {path!r}", path=path)
+    if suffix:
+        ending = suffix + PurePath(path).suffix if found.name else suffix
+        what = Message("The ending {ending!r} of {path!r}", ending=ending, path=path)
     raise DataError(
         "{what} does not say which format it is in; use one of {suffixes} (text formats also "
         "with .gz or .zst), or give the format.{hint}",

@@ -23,9 +23,10 @@ import numpy as np
 
 from shoal.errors import DataError
 from shoal.io.limits import FlatTable, first_message, messages_of
+from shoal.messages import Message, named_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -104,27 +105,34 @@ def beside_arrow(path: str) -> list[str]:
     said = _about(named, index)
     if unused:
         said.append(
-            f"The dictionary of {in_a_row(unused)} holds texts that no cell has; every reader of "
-            "the file can read them."
+            Message(
+                "The dictionary of {names} holds texts that no cell has; every reader of the file "
+                "can read them.",
+                names=in_a_row(unused),
+            )
         )
     return [*said, *_about_nan(frame.lazy())]
 
 
 def in_a_row(names: list[str]) -> str:
     """Return some names in a sentence."""
-    more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
-    return ", ".join(repr(each) for each in names[:_MOST]) + more
+    return named_of(names, _MOST)
 
 
 def _about(named: list[str], index: list[str]) -> list[str]:
-    said = []
+    said: list[str] = []
     if named:
         said.append(
-            f"The file holds metadata beside its table, under {in_a_row(named)}, which nobody has "
-            "checked."
+            Message(
+                "The file holds metadata beside its table, under {names}, which nobody has "
+                "checked.",
+                names=in_a_row(named),
+            )
         )
     if index:
-        said.append(f"The file says that {in_a_row(index)} is an index of pandas.")
+        said.append(
+            Message("The file says that {names} is an index of pandas.", names=in_a_row(index))
+        )
     return said
 
 
@@ -137,7 +145,7 @@ def _pandas_index(text: str | None) -> list[str]:
     return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
 
 
-def _about_nan(table: pl.LazyFrame) -> list[str]:
+def _about_nan(table: pl.LazyFrame) -> Sequence[str]:
     """Name the columns whose cells that read NaN differ in their bits."""
     import polars as pl
 
@@ -150,8 +158,12 @@ def _about_nan(table: pl.LazyFrame) -> list[str]:
                 told.append(name)
     if not told:
         return []
-    columns = in_a_row(told)
-    return [f"In {columns} cells that read NaN differ in their bits, which tells rows apart."]
+    return [
+        Message(
+            "In {names} cells that read NaN differ in their bits, which tells rows apart.",
+            names=in_a_row(told),
+        )
+    ]
 
 
 # -- schemas of Arrow ----------------------------------------------------------------------------
@@ -239,13 +251,15 @@ _PROPERTIES = {
     *("Company", "Manager"),
 }
 _KINDS = {
-    "sheets that are not checked": r"xl/(?:worksheets|chartsheets|dialogsheets|macrosheets)",
-    "comments": r"xl/(?:comments|threadedComments|persons)",
-    "drawings or pictures": r"xl/(?:drawings|media|charts)",
-    "macros": r"xl/vbaProject",
-    "links to other files": r"xl/externalLinks",
-    "pivot tables with their rows": r"xl/pivot",
-    "custom properties": r"docProps/custom|customXml",
+    Message(
+        "sheets that are not checked"
+    ): r"xl/(?:worksheets|chartsheets|dialogsheets|macrosheets)",
+    Message("comments"): r"xl/(?:comments|threadedComments|persons)",
+    Message("drawings or pictures"): r"xl/(?:drawings|media|charts)",
+    Message("macros"): r"xl/vbaProject",
+    Message("links to other files"): r"xl/externalLinks",
+    Message("pivot tables with their rows"): r"xl/pivot",
+    Message("custom properties"): r"docProps/custom|customXml",
 }
 _TEXT, _GENERAL = "@", "General"
 _DIGITS = re.compile(r"0(?:\.(0+))?")
@@ -332,8 +346,11 @@ class Sheet:
         told = [names[each] for each in sorted(found) if len(found[each]) > 1 and each < len(names)]
         if told:
             self.beside.append(
-                f"In {in_a_row(told)} cells differ by font, colour or lines, by which a reader can "
-                "tell rows apart."
+                Message(
+                    "In {names} cells differ by font, colour or lines, by which a reader can tell "
+                    "rows apart.",
+                    names=in_a_row(told),
+                )
             )
 
 
@@ -349,14 +366,16 @@ def look_at_sheet(data: bytes) -> Sheet:
         links = "/_rels/".join(first.rsplit("/", 1)) + ".rels"
         plain = [each for each in book.namelist() if _PLAIN_PARTS.fullmatch(each)]
         others = sorted({*book.namelist()} - {first, links, *plain})
-        for kind, form in _KINDS.items():
+        for what, form in _KINDS.items():
             if any(re.match(form, each) for each in others):
-                sheet.beside.append(f"The workbook holds {kind}.")
+                sheet.beside.append(Message("The workbook holds {what}.", what=what))
         rest = [each for each in others if not any(re.match(f, each) for f in _KINDS.values())]
         if rest:
-            sheet.beside.append(f"The workbook holds parts beside its table: {in_a_row(rest)}.")
+            sheet.beside.append(
+                Message("The workbook holds parts beside its table: {names}.", names=in_a_row(rest))
+            )
         if book.comment:
-            sheet.beside.append("The archive of the workbook holds a comment.")
+            sheet.beside.append(Message("The archive of the workbook holds a comment."))
         formats, styles = _formats(book)
         used = _read_cells(_parse(book, first), sheet, formats, styles)
         _name_texts(book, sheet, used)
@@ -389,7 +408,9 @@ def _first_sheet(book: zipfile.ZipFile, sheet: Sheet) -> str:
     found = [each for each in root.iter() if _bare(each.tag) == "sheet"]
     words = [_bare(each.tag) for each in _full(root) if _bare(each.tag) not in _PLAIN_WORDS]
     if words:
-        sheet.beside.append(f"The workbook says more than its table: {in_a_row(words)}.")
+        sheet.beside.append(
+            Message("The workbook says more than its table: {names}.", names=in_a_row(words))
+        )
     link = next(value for key, value in found[0].items() if _bare(key) == "id")
     links = _parse(book, "xl/_rels/workbook.xml.rels")
     target = next(str(each.get("Target")) for each in links if each.get("Id") == link)
@@ -434,12 +455,14 @@ def _read_cells(
     # Name what a sheet holds beside its cells and their values.
     hidden = [each for each in root.iter() if each.get("hidden") in {"1", "true"}]
     if hidden:
-        sheet.beside.append("The sheet has hidden rows or columns.")
+        sheet.beside.append(Message("The sheet has hidden rows or columns."))
     if any(_bare(each.tag) == "f" for _, cell in _cells(root) for each in cell):
-        sheet.beside.append("The sheet holds formulas behind its values.")
+        sheet.beside.append(Message("The sheet holds formulas behind its values."))
     more = [_bare(each.tag) for each in _full(root) if _bare(each.tag) not in _PLAIN_ELEMENTS]
     if more:
-        sheet.beside.append(f"The sheet says more than its cells: {in_a_row(more)}.")
+        sheet.beside.append(
+            Message("The sheet says more than its cells: {names}.", names=in_a_row(more))
+        )
     return used
 
 
@@ -496,9 +519,11 @@ def _name_texts(book: zipfile.ZipFile, sheet: Sheet, used: set[str]) -> None:
     texts = [each for each in _parse(book, "xl/sharedStrings.xml") if _bare(each.tag) == "si"]
     unused = len(texts) - len({int(each) for each in used if each.isdecimal()})
     if unused > 0:
-        sheet.beside.append(f"The workbook holds {unused:,} texts that no cell of the table has.")
+        sheet.beside.append(
+            Message("The workbook holds {n:,} texts that no cell of the table has.", n=unused)
+        )
     if any(_bare(part.tag) in {"r", "rPh"} for each in texts for part in each):
-        sheet.beside.append("Parts of texts have fonts or readings of their own.")
+        sheet.beside.append(Message("Parts of texts have fonts or readings of their own."))
 
 
 def _name_properties(book: zipfile.ZipFile, sheet: Sheet) -> None:
@@ -510,4 +535,4 @@ def _name_properties(book: zipfile.ZipFile, sheet: Sheet) -> None:
         if _bare(each.tag) in _PROPERTIES and (each.text or "").strip()
     ]
     if told:
-        sheet.beside.append(f"The workbook has properties: {in_a_row(told)}.")
+        sheet.beside.append(Message("The workbook has properties: {names}.", names=in_a_row(told)))

@@ -89,14 +89,14 @@ def limit(name: str) -> int:
         if given[-1].upper() in _UNITS:
             digits, unit = given[:-1], _UNITS[given[-1].upper()]
         if not (digits.isascii() and digits.isdigit() and len(digits) < 16 and int(digits) > 0):
-            message = f"{found.variable} must be a whole number above 0, as in 1000, 64M or 2G"
-            raise OptionError("{message}, not {given!r}.", message=message, given=given[:40])
+            raise OptionError(
+                "{name} must be a whole number above 0, as in 1000, 64M or 2G, not {given!r}.",
+                name=found.variable,
+                given=given[:40],
+            )
         return int(digits) * unit
-    return memory_limit() if found.default is None else found.default
-
-
-def memory_limit() -> int:
-    """Return the memory that a table may take: what is available now."""
+    if found.default is not None:
+        return found.default
     available = available_bytes()
     return _UNKNOWN_MEMORY if available is None else available
 
@@ -115,6 +115,11 @@ def check_size(name: str, n_bytes: int, which: str = "bytes") -> None:
             ),
             which,
         )
+
+
+def row_at(name: str, line: int) -> Message:
+    """Return what messages call a row of a file."""
+    return Message("{name}, line {line}: the row", name=name, line=line)
 
 
 def check_memory_for(name: str, n_bytes: int, claim: str) -> None:
@@ -362,7 +367,7 @@ def check_json_lines(data: bytes, name: str) -> None:
         line += 1
         text = data[position:end]
         if len(text) > longest:
-            check_size(f"{name}, line {line}: the row", len(text), "record")
+            check_size(row_at(name, line), len(text), "record")
         check_depth(text, name, line, deepest)
         if b"\\u" in text and any(found[1] for found in _ESCAPE.finditer(text)):
             raise DataError(

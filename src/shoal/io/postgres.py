@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.database import BATCH, choose_columns, collect_batches
 from shoal.io.overwrite_guard import current_watch, note_table, refuse_table
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -60,26 +61,28 @@ def tables_in_plan(connection: psycopg.Connection[Any], rows: Composable) -> lis
 def why_not_connected(message: str) -> str:
     """Return the reason in our own words: the driver's may repeat parts of the URL."""
     known = {
-        "password authentication failed": "the server does not accept this user and password",
-        "no password supplied": "the server asks for a password and the URL has none",
-        "no pg_hba.conf entry": "the server does not let this user in from here",
-        "authentication failed": "the server does not accept this user",
-        "Connection refused": "no server answers at this host and port",
-        "No such file or directory": "no server answers at this socket",
-        "timeout": "the server does not answer in time",
-        "timed out": "the server does not answer in time",
-        "translate host name": "there is no host of this name",
-        "resolve host": "there is no host of this name",
-        "Name or service not known": "there is no host of this name",
-        "getaddrinfo": "there is no host of this name",
-        "role ": "the server does not know this user",
-        "database ": "the server has no database of this name",
-        "SSL": "the server and the URL do not agree on encryption",
+        "password authentication failed": Message(
+            "the server does not accept this user and password"
+        ),
+        "no password supplied": Message("the server asks for a password and the URL has none"),
+        "no pg_hba.conf entry": Message("the server does not let this user in from here"),
+        "authentication failed": Message("the server does not accept this user"),
+        "Connection refused": Message("no server answers at this host and port"),
+        "No such file or directory": Message("no server answers at this socket"),
+        "timeout": Message("the server does not answer in time"),
+        "timed out": Message("the server does not answer in time"),
+        "translate host name": Message("there is no host of this name"),
+        "resolve host": Message("there is no host of this name"),
+        "Name or service not known": Message("there is no host of this name"),
+        "getaddrinfo": Message("there is no host of this name"),
+        "role ": Message("the server does not know this user"),
+        "database ": Message("the server has no database of this name"),
+        "SSL": Message("the server and the URL do not agree on encryption"),
     }
     for text, reason in known.items():
         if text in message:
             return reason
-    return "the server refuses; check host, port, database, user and password"
+    return Message("the server refuses; check host, port, database, user and password")
 
 
 _CONNECT_SECONDS = "15"
@@ -275,7 +278,7 @@ def _connect(location: Location) -> psycopg.Connection[Any]:
     except psycopg.Error as error:
         reason = why_not_connected(str(error))
     except (ValueError, UnicodeError):
-        reason = "the URL holds a value that is not allowed"
+        reason = Message("the URL holds a value that is not allowed")
     raise DataError(
         "Could not connect to {shown!r}: {reason}.", shown=location.shown, reason=reason
     )
@@ -299,27 +302,42 @@ def _reporting(location: Location, verb: str) -> Iterator[None]:
     from psycopg import errors
 
     known: tuple[tuple[type[Exception], str], ...] = (
-        (errors.InsufficientPrivilege, "this user may not do that"),
-        (errors.InvalidSchemaName, f"there is no schema {location.schema!r}"),
-        (errors.DependentObjectsStillExist, "a view or another table depends on the one there"),
-        (errors.ReadOnlySqlTransaction, "the database is read-only"),
-        (errors.DuplicateTable, "another program has just made a table of that name"),
-        (errors.UniqueViolation, "another program has just made a table of that name"),
-        (errors.DuplicateColumn, "two columns have the same name; PostgreSQL cuts after 63 bytes"),
-        (errors.TooManyColumns, "PostgreSQL does not take that many columns"),
-        (errors.ProgramLimitExceeded, "a row is larger than PostgreSQL allows"),
-        (errors.DiskFull, "the disk of the server is full"),
-        (errors.UntranslatableCharacter, "the database cannot hold a character in it"),
-        (psycopg.DataError, "a cell cannot be converted (a NUL in a text, or a date out of range)"),
-        (psycopg.OperationalError, "the connection was lost"),
+        (errors.InsufficientPrivilege, Message("this user may not do that")),
+        (
+            errors.InvalidSchemaName,
+            Message("there is no schema {schema!r}", schema=location.schema),
+        ),
+        (
+            errors.DependentObjectsStillExist,
+            Message("a view or another table depends on the one there"),
+        ),
+        (errors.ReadOnlySqlTransaction, Message("the database is read-only")),
+        (errors.DuplicateTable, Message("another program has just made a table of that name")),
+        (errors.UniqueViolation, Message("another program has just made a table of that name")),
+        (
+            errors.DuplicateColumn,
+            Message("two columns have the same name; PostgreSQL cuts after 63 bytes"),
+        ),
+        (errors.TooManyColumns, Message("PostgreSQL does not take that many columns")),
+        (errors.ProgramLimitExceeded, Message("a row is larger than PostgreSQL allows")),
+        (errors.DiskFull, Message("the disk of the server is full")),
+        (errors.UntranslatableCharacter, Message("the database cannot hold a character in it")),
+        (
+            psycopg.DataError,
+            Message("a cell cannot be converted (a NUL in a text, or a date out of range)"),
+        ),
+        (psycopg.OperationalError, Message("the connection was lost")),
     )
     try:
         yield
     except psycopg.Error as error:
         found = (text for kind, text in known if isinstance(error, kind))
-        reason = next(found, f"PostgreSQL refused ({error.sqlstate or type(error).__name__})")
+        code = error.sqlstate or type(error).__name__
+        reason = next(found, Message("PostgreSQL refused ({code})", code=code))
     except (OverflowError, UnicodeError):
-        reason = "a cell cannot be converted (a text that is not UTF-8, or a date out of range)"
+        reason = Message(
+            "a cell cannot be converted (a text that is not UTF-8, or a date out of range)"
+        )
     else:
         return
     raise DataError(

@@ -38,6 +38,7 @@ from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
 from shoal.io.read import read_table
 from shoal.io.source import Source, open_source, to_utf8
+from shoal.messages import Message
 from shoal.runtime.threads import check_process
 
 if TYPE_CHECKING:
@@ -145,7 +146,9 @@ def _read(
     if beside is not None and row.hidden is not None:
         if path == "-":
             beside.append(
-                "What standard input holds beside its table was not looked at; give a file."
+                Message(
+                    "What standard input holds beside its table was not looked at; give a file."
+                )
             )
         else:
             beside.extend(resolve_name(row.hidden)(path))
@@ -153,7 +156,7 @@ def _read(
 
 
 def _shown(path: str) -> str:
-    return "Standard input" if path == "-" else repr(path)
+    return Message("Standard input") if path == "-" else repr(path)
 
 
 def read_delimited(

@@ -289,7 +289,7 @@ def _as_said(
 
 def called(path: str) -> str:
     """Return what messages call a file."""
-    return "Standard input" if path == "-" else repr(path)
+    return Message("Standard input") if path == "-" else repr(path)
 
 
 def _one_format(paths: list[str], format_name: str | None) -> Format:

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 from shoal.errors import DataError, OptionError
 from shoal.io.limits import LIMITS, check_size, limit
 from shoal.io.overwrite_guard import HowRead, note_input, note_read
+from shoal.messages import Message
 from shoal.runtime.memory import human_bytes
 
 if TYPE_CHECKING:
@@ -31,11 +32,6 @@ NAMES = {"gz": "gzip", "zst": "Zstandard"}
 _SMALL = 256 << 20
 # Four bytes of Zstandard can become 128 KiB: with so few at a time no answer is large.
 _FEED = 4096
-
-
-def compression_of(data: bytes) -> str | None:
-    """Return how the bytes are compressed, by their first ones; neither is valid UTF-8."""
-    return next((name for name, magic in _MAGIC.items() if data.startswith(magic)), None)
 
 
 class Unpacked(io.RawIOBase):
@@ -186,7 +182,9 @@ class Source(io.RawIOBase):
                 raise DataError(
                     "{name} cannot be read: {strerror}.", name=name, strerror=error.strerror
                 ) from None
-            compression = compression_of(self._start)
+            # by the first bytes, none of which is valid UTF-8
+            known = (name for name, magic in _MAGIC.items() if self._start.startswith(magic))
+            compression = next(known, None)
         self._bytes: IO[bytes] = file
         self._compression = compression
         if compression is not None:
@@ -420,9 +418,11 @@ class Utf8Stream:
 
     def note(self) -> str:
         """Return what to say about an encoding that was guessed."""
-        return (
-            f"{self._name} is not UTF-8; it was read as {self.encoding} (Western European). If "
-            "letters look wrong, say what it is in, as in --encoding cp1250."
+        return Message(
+            "{name} is not UTF-8; it was read as {encoding} (Western European). If "
+            "letters look wrong, say what it is in, as in --encoding cp1250.",
+            name=self._name,
+            encoding=self.encoding,
         )
 
     def _next(self, size: int) -> bytes:

@@ -265,29 +265,28 @@ def _reporting(location: Location, verb: str) -> Iterator[None]:
     try:
         yield
     except UnicodeError:
-        reason = "a text in it is not UTF-8"
+        reason = Message("a text in it is not UTF-8")
     except OverflowError:
-        reason = "a number in it does not fit into 64 bits"
+        reason = Message("a number in it does not fit into 64 bits")
     except sqlite3.Error as error:
         # Only texts that are known to hold no cell are repeated.
         code = getattr(error, "sqlite_errorname", "") or ""
         known = {
-            "SQLITE_BUSY": "another program is using the database; try again later",
-            "SQLITE_LOCKED": "another program is using the database; try again later",
-            "SQLITE_NOTADB": "the file is not an SQLite database",
-            "SQLITE_CORRUPT": "the database is damaged",
-            "SQLITE_FULL": "the disk is full",
-            "SQLITE_READONLY": "the database may not be written to",
-            "SQLITE_CANTOPEN": "the file cannot be opened",
-            "SQLITE_TOOBIG": "a cell or the table is larger than SQLite allows",
+            "SQLITE_BUSY": Message("another program is using the database; try again later"),
+            "SQLITE_LOCKED": Message("another program is using the database; try again later"),
+            "SQLITE_NOTADB": Message("the file is not an SQLite database"),
+            "SQLITE_CORRUPT": Message("the database is damaged"),
+            "SQLITE_FULL": Message("the disk is full"),
+            "SQLITE_READONLY": Message("the database may not be written to"),
+            "SQLITE_CANTOPEN": Message("the file cannot be opened"),
+            "SQLITE_TOOBIG": Message("a cell or the table is larger than SQLite allows"),
         }
         found = [text for name, text in known.items() if code.startswith(name)]
         text_error = isinstance(error, sqlite3.OperationalError) and "UTF-8" in str(error)
-        reason = (
-            "a text in it is not UTF-8"
-            if text_error
-            else (found[0] if found else f"SQLite refused ({code or type(error).__name__})")
-        )
+        code = code or type(error).__name__
+        reason = found[0] if found else Message("SQLite refused ({code})", code=code)
+        if text_error:
+            reason = Message("a text in it is not UTF-8")
     else:
         return
     raise DataError(

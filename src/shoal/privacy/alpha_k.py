@@ -64,7 +64,7 @@ class AlphaK(PrivacyModel):
     @property
     def label(self) -> str:
         """The model with its numbers."""
-        return f"(alpha,k)-anonymity with alpha = {self.alpha:g}"
+        return Message("(alpha,k)-anonymity with alpha = {alpha:g}", alpha=self.alpha)
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep."""

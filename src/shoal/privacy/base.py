@@ -101,7 +101,7 @@ class PrivacyModel(ABC):
     @property
     def label(self) -> str:
         """The model with its numbers, as in "distinct l-diversity with l = 2"."""
-        return f"{self.name} of {self.promised:g}"
+        return Message("{name} of {promised:g}", name=self.name, promised=self.promised)
 
     @abstractmethod
     def per_group(

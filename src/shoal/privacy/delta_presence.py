@@ -102,7 +102,9 @@ class DeltaPresence(PopulationModel):
     @property
     def label(self) -> str:
         """The model with its numbers."""
-        return f"delta-presence between {self.delta_min:g} and {self.delta_max:g}"
+        return Message(
+            "delta-presence between {low:g} and {high:g}", low=self.delta_min, high=self.delta_max
+        )
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

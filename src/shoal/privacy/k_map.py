@@ -66,7 +66,7 @@ class KMap(PopulationModel):
     @property
     def label(self) -> str:
         """The model with its number."""
-        return f"k-map with k = {self.k}"
+        return Message("k-map with k = {k}", k=self.k)
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

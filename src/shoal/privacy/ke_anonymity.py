@@ -82,7 +82,7 @@ class KEAnonymity(PrivacyModel):
     @property
     def label(self) -> str:
         """The model with its numbers."""
-        return f"(k,e)-anonymity with k = {self.k} and e = {self.e:g}"
+        return Message("(k,e)-anonymity with k = {k} and e = {e:g}", k=self.k, e=self.e)
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep; k and the numbers are its details."""

@@ -125,8 +125,8 @@ class LDiversity(PrivacyModel):
     @property
     def label(self) -> str:
         """The model with its numbers."""
-        c = "" if self.c is None else f" and c = {self.c:g}"
-        return f"{self.kind} l-diversity with l = {self.l:g}{c}"
+        c = "" if self.c is None else Message(" and c = {c:g}", c=self.c)
+        return Message("{kind} l-diversity with l = {l:g}{c}", kind=self.kind, l=self.l, c=c)
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep: one of four."""

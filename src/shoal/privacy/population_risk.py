@@ -133,8 +133,11 @@ class PopulationRisk(ReleaseModel):
     @property
     def label(self) -> str:
         """The model with its number."""
-        what = {"average": "an average risk", "highest": "a highest risk"}
-        return f"{what.get(self.kind, 'population uniqueness')} of at most {self.limit:g}"
+        what = {
+            "average": Message("an average risk"),
+            "highest": Message("a highest risk"),
+        }.get(self.kind, Message("population uniqueness"))
+        return Message("{what} of at most {limit:g}", what=what, limit=self.limit)
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

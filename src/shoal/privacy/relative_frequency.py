@@ -70,7 +70,7 @@ class BetaLikeness(PrivacyModel):
     @property
     def label(self) -> str:
         """The model with its numbers."""
-        return f"{self.kind} beta-likeness with beta = {self.beta:g}"
+        return Message("{kind} beta-likeness with beta = {beta:g}", kind=self.kind, beta=self.beta)
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep: one of two."""
@@ -140,7 +140,7 @@ class DeltaDisclosure(PrivacyModel):
     @property
     def label(self) -> str:
         """The model with its numbers."""
-        return f"delta-disclosure with delta = {self.delta:g}"
+        return Message("delta-disclosure with delta = {delta:g}", delta=self.delta)
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep."""

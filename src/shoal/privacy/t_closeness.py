@@ -144,7 +144,9 @@ class TCloseness(PrivacyModel):
     @property
     def label(self) -> str:
         """The model with its numbers."""
-        return f"t-closeness with t = {self.t:g} ({self.distance} distance)"
+        return Message(
+            "t-closeness with t = {t:g} ({distance} distance)", t=self.t, distance=self.distance
+        )
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep: one for each distance."""

@@ -382,7 +382,9 @@ def repeats_of(column: pl.Series) -> Repeats | None:
     some = filled.head(_LOOKED_AT).unique()
     if values < FEWEST or (text and share(some.cast(pl.String), _TIMES_OF) >= _NEARLY):
         return None
-    numbered = dtype.is_integer() or _has_digits(some)
+    texts = [] if dtype.is_integer() else some.cast(pl.String).to_list()
+    with_digits = sum(bool(_DIGIT.search(each)) for each in texts)
+    numbered = dtype.is_integer() or with_digits > len(texts) / 2
     return Repeats(values, rows, numbered)
 
 
@@ -549,13 +551,6 @@ def _several_rows(sign: Message, k: int, name: str | None = None) -> Doubt:
 
 def _is_key(name: str) -> bool:
     return {"key", "glued key"} & {*topics_of(name)} != set()
-
-
-def _has_digits(values: pl.Series) -> bool:
-    import polars as pl
-
-    texts = values.cast(pl.String).to_list()
-    return sum(bool(_DIGIT.search(text)) for text in texts) > len(texts) / 2
 
 
 def _duplicates(frame: pl.DataFrame) -> int:

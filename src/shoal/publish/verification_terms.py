@@ -37,7 +37,8 @@ def grids_of(schema: Schema, style: Style) -> tuple[GridPromise, ...]:
     columns = [schema[name] for name in schema.published if schema[name].role is not Role.PERSON]
     found: list[GridPromise | None] = []
     for column in columns:
-        tree, ends = column.hierarchy, _ends_of(column.top, column.bottom)
+        tree, both = column.hierarchy, {"top": column.top, "bottom": column.bottom}
+        ends = {side: canonical_label(end) for side, end in both.items() if end is not None}
         if column.grid:
             paths = None if tree is None else tree.to_paths()
             found.append(_promise_of(column.name, column.grid, style, paths, column.order, ends))
@@ -58,12 +59,6 @@ def grids_of(schema: Schema, style: Style) -> tuple[GridPromise, ...]:
 
 
 _CENTRES = ("mean", "median")
-
-
-def _ends_of(top: object, bottom: object) -> dict[str, str]:
-    """Return the top and the bottom of a column as texts; nothing where it has none."""
-    ends = {"top": top, "bottom": bottom}
-    return {side: canonical_label(end) for side, end in ends.items() if end is not None}
 
 
 def _is_closed(grid: Grid | None, kind: Kind | None) -> bool:

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
+from shoal.messages import Message, joined
 from shoal.publish.cells import columns_needed, note_on_names
 from shoal.publish.coding_check import CodingPromise
 from shoal.publish.grid_check import GridPromise
@@ -111,7 +112,7 @@ def verify_certificate(
         spelled=written.spelled,
         unseen=terms.people and terms.person is None,
         told=terms.open if same_file else (),
-        broken=() if terms.holds else terms.broken or ("by the word of the certificate",),
+        broken=() if terms.holds else terms.broken or (Message("by the word of the certificate"),),
     )
     key = stated.signed_by()
     by_trusted = None if trusted is None else key == trusted
@@ -233,43 +234,49 @@ def _hash_of(published: str | PathLike[str]) -> str:
 def _about_promises(found: Verification, terms: Terms) -> str:
     broken = [check.name for check in found.checks if not check.holds]
     if broken:
-        return f"Promises: BROKEN in this table: {', '.join(broken)}."
+        return Message("Promises: BROKEN in this table: {names}.", names=joined(", ", broken))
     if not terms.holds:
-        return "Promises: BROKEN by the certificate's own word, although this table keeps them."
+        return Message(
+            "Promises: BROKEN by the certificate's own word, although this table keeps them."
+        )
     if terms.people and found.fewest_people is None:
-        return (
-            f"Promises: every group of this table has {found.k:,} rows. They count people; whose "
-            "rows they are is not published, so that only who made the release can check that."
+        return Message(
+            "Promises: every group of this table has {k:,} rows. They count people; whose "
+            "rows they are is not published, so that only who made the release can check that.",
+            k=found.k,
         )
     further = len(found.checks) - 1
-    more = f" and {further} more" if further else ""
-    return f"Promises: hold in this table (k = {found.k:,}{more})."
+    more = Message(" and {n} more", n=further) if further else ""
+    return Message("Promises: hold in this table (k = {k:,}{more}).", k=found.k, more=more)
 
 
 def _about_file(terms: Terms, *, same: bool) -> str:
     if same:
-        return "File: the one that the certificate is about (SHA-256)."
+        return Message("File: the one that the certificate is about (SHA-256).")
     if terms.sha256 is None:
-        return "File: UNKNOWN; the certificate holds no hash of a published file."
-    return "File: NOT the one that the certificate is about, or changed since (SHA-256)."
+        return Message("File: UNKNOWN; the certificate holds no hash of a published file.")
+    return Message("File: NOT the one that the certificate is about, or changed since (SHA-256).")
 
 
 def _about_signature(stated: CertificateFile, key: bytes | None, *, trusted: bool | None) -> str:
     if not stated.signed:
-        end = ", and a signature was asked for" if trusted is not None else ""
-        return f"Signature: NONE; anybody may have written or changed this certificate{end}."
+        end = Message(", and a signature was asked for") if trusted is not None else ""
+        return Message(
+            "Signature: NONE; anybody may have written or changed this certificate{end}.", end=end
+        )
     if key is None:
-        return (
+        return Message(
             "Signature: NOT VALID; the certificate is not as it was signed, or its key is one that "
             "everybody can sign for."
         )
     if trusted is None:
-        return (
-            f"Signature: signed by a key that you have not named, {key.hex()}. Anybody can make "
+        return Message(
+            "Signature: signed by a key that you have not named, {key}. Anybody can make "
             "one, and sign anew what they have changed: give --public-key to see whether it is "
-            "the one you trust."
+            "the one you trust.",
+            key=key.hex(),
         )
     if not trusted:
-        return f"Signature: by ANOTHER key than yours, {key.hex()}."
+        return Message("Signature: by ANOTHER key than yours, {key}.", key=key.hex())
     when = stated.content["signature"]["signed"]
-    return f"Signature: valid, by the key that you trust; signed {when}."
+    return Message("Signature: valid, by the key that you trust; signed {when}.", when=when)

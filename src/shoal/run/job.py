@@ -14,6 +14,7 @@ from shoal.io.formats import named_like_a_table
 from shoal.io.location import input_files, is_database
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.io.read import called
+from shoal.messages import Message
 from shoal.profile.repeated_people import says_whose, worth_a_look
 from shoal.run import LocalTable, TableRead, run
 from shoal.run.outputs import STREAM, FileSink, name_of
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from shoal.study.audit.attack_context import Audit
     from shoal.table.schema import Schema
 
-_IN_ORDER = (
+_IN_ORDER = Message(
     "The rows keep the order of the input, which can tell who is who; leave shuffle on for "
     "everything but tests."
 )

@@ -384,7 +384,7 @@ def _check_place(path: str) -> None:
 
 def name_of(source: str) -> str:
     """Return what to call a table on screen: the URL of a database may hold a password."""
-    return "standard input" if source == STREAM else shown_name(source)
+    return Message("standard input") if source == STREAM else shown_name(source)
 
 
 def format_of_output(path: str, wanted: str | None, of_input: str | None) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from shoal.messages import Message
+
 
 def available_bytes(root: Path = Path("/")) -> int | None:
     """Return the memory that a new process can have; None if the system does not say.
@@ -79,9 +81,13 @@ def _number(path: Path) -> int | None:
 
 def human_bytes(amount: float) -> str:
     """Return an amount of memory in words: 1.2 GB, 340 MB."""
-    return f"{amount / 1e9:.1f} GB" if amount >= 1e9 else f"{amount / 1e6:.0f} MB"
+    if amount >= 1e9:
+        return Message("{n:.1f} GB", n=amount / 1e9)
+    return Message("{n:.0f} MB", n=amount / 1e6)
 
 
 def human_seconds(seconds: float) -> str:
     """Return a time in words: 12 s, 3 min."""
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    if seconds < 100:
+        return Message("{n:.0f} s", n=seconds)
+    return Message("{n:.0f} min", n=seconds / 60)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
-from shoal.messages import Message
+from shoal.messages import Message, joined
 from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
@@ -102,14 +102,32 @@ STAGES = (
     Message("enforcing privacy"),
     Message("trying changes"),
     Message("trying sizes"),
+    Message("placing further rows of people"),
+    Message("counting combinations"),
+    Message("cutting into blocks"),
+    Message("clustering blocks"),
+    Message("enforcing privacy in blocks"),
+    Message("raising the bound"),
+    Message("bounding"),
+    Message("adjusting clusters"),
+    Message("looking for the radius"),
+    Message("measuring distances"),
+    Message("specialising"),
+    Message("partitioning"),
+    Message("mending small groups"),
 )
-"""What work tells about where it is; any other stage is shown in English."""
+"""What work tells about where it is, beside messages with numbers; what a plug-in tells is shown as
+it is."""
 
 COMPILING, COMPILING_ANEW = "compiling", "compiling anew"
 _NOTICES = {
-    COMPILING: "Compiling the kernels for this machine (once; later runs start at once) ...",
-    COMPILING_ANEW: "Compiling the kernels for this run alone: there is no folder to keep them in "
-    "(NUMBA_CACHE_DIR can name one) ...",
+    COMPILING: Message(
+        "Compiling the kernels for this machine (once; later runs start at once) ..."
+    ),
+    COMPILING_ANEW: Message(
+        "Compiling the kernels for this run alone: there is no folder to keep them in "
+        "(NUMBA_CACHE_DIR can name one) ..."
+    ),
 }
 _FIRST_LINE = 2.0  # seconds; short work says nothing
 _NEXT_LINE = 4.0
@@ -117,15 +135,22 @@ _STEADY = 0.5  # seconds of a stage before its pace means anything
 
 
 @contextmanager
-def showing_progress(*, quiet: bool = False) -> Iterator[Report]:
-    """Give a function that shows progress on standard error while the block runs."""
+def showing_progress(
+    *, quiet: bool = False, translate: Callable[[str], str] = str
+) -> Iterator[Report]:
+    """Give a function that shows progress on standard error while the block runs.
+
+    Args:
+        quiet: whether to show nothing.
+        translate: says a message in another language.
+    """
     if quiet:
         yield no_progress
     elif sys.stderr.isatty():
-        with _bar() as report:
+        with _bar(translate) as report:
             yield report
     else:
-        yield PlainLines()
+        yield PlainLines(translate)
 
 
 def no_progress(done: int, total: int, what: str) -> None:
@@ -174,10 +199,15 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def _stage(what: str) -> Message:
+    return what if isinstance(what, Message) else Message(what)
+
+
 class PlainLines:
     """One line after a while and then now and then, for logs."""
 
-    def __init__(self) -> None:
+    def __init__(self, translate: Callable[[str], str] = str) -> None:
+        self._translate = translate
         self._began = time.monotonic()
         self._next = self._began + _FIRST_LINE
         self._noticed = False
@@ -188,23 +218,30 @@ class PlainLines:
         if what in _NOTICES and not self._noticed:
             self._noticed = True
             self._next = time.monotonic() + _NEXT_LINE
-            _line(_NOTICES[what])
+            self._line(_NOTICES[what])
         now = time.monotonic()
         pace = self._pace.text(done, total, what, now)
         if now >= self._next:
             self._next = now + _NEXT_LINE
             if done:
-                _line(f"{what}: {_share(done, total)}{pace and ', '}{pace}")
+                share = Message("{done:,}", done=done)
+                if total:
+                    share = Message(
+                        "{done:,} of {total:,} ({share:.0%})",
+                        done=done,
+                        total=total,
+                        share=done / total,
+                    )
+                parts = joined(", ", (share, pace)) if pace else share
+                self._line(Message("{what}: {parts}", what=_stage(what), parts=parts))
             else:  # the stage cannot say how far it is; two such lines are not the same
-                _line(f"{what} ... ({_clock(now - self._began)} since the start)")
+                since = _clock(now - self._began)
+                what = _stage(what)
+                self._line(Message("{what} ... ({since} since the start)", what=what, since=since))
 
-
-def _share(done: int, total: int) -> str:
-    return f"{done:,} of {total:,} ({done / total:.0%})" if total else f"{done:,}"
-
-
-def _line(text: str) -> None:
-    print(safe_text(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+    def _line(self, text: str) -> None:
+        said = safe_text(self._translate(text))
+        print(said, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
 
 
 class _Shown:
@@ -221,7 +258,7 @@ def close_display() -> None:
 
 
 @contextmanager
-def _bar() -> Iterator[Report]:
+def _bar(translate: Callable[[str], str]) -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -237,20 +274,20 @@ def _bar() -> Iterator[Report]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         _Shown.bar = progress
         # One line for all stages: a stage that is over leaves nothing behind.
-        task = progress.add_task("starting", total=None, share="", pace="")
+        task = progress.add_task(translate(Message("starting")), total=None, share="", pace="")
 
         def report(done: int, total: int, what: str) -> None:
             if what in _NOTICES and not noticed:
                 noticed.append(what)
-                progress.console.print(_NOTICES[what])
+                progress.console.print(translate(_NOTICES[what]))
             # Nothing done yet means that the stage cannot say how far it is: the bar pulses.
             progress.update(
                 task,
-                description=what,
+                description=translate(_stage(what)),
                 completed=done,
                 total=total if total and done else None,
                 share=f"{done / total:.0%}" if total and done else "",
-                pace=pace.text(done, total, what, time.monotonic()),
+                pace=translate(pace.text(done, total, what, time.monotonic())),
             )
 
         try:

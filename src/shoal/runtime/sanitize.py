@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from shoal.messages import Message
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 _LONGEST_NAME = 200
@@ -105,22 +107,31 @@ def hide_words(text: str, arguments: Iterable[str]) -> str:
     return text
 
 
-def hide_names(text: str, names: Mapping[str, int]) -> str:
-    """Return a message without column names that may be cells, given with their places."""
+def hide_names(text: str, names: Mapping[str, int], translate: Callable[[str], str] = str) -> str:
+    """Return a message without column names that may be cells, given with their places.
+
+    Args:
+        text: the message, in whichever language.
+        names: the place of each column.
+        translate: says a message in that language.
+    """
     hidden = text
+    column = translate(Message("column"))
     for name, place in names.items():
         quoted = repr(name)
         if quoted in hidden:
-            hidden = hidden.replace(f" Did you mean {quoted}?", "")
-            hidden = hidden.replace(f"column {quoted}", f"column {place}")
-            hidden = hidden.replace(f"Column {quoted}", f"Column {place}")
-            hidden = hidden.replace(quoted, f"(column {place})")
+            guess = Message(" Did you mean {name!r}?", name=name)
+            hidden = hidden.replace(translate(guess), "")
+            for word in dict.fromkeys((column, column.capitalize())):
+                hidden = hidden.replace(f"{word} {quoted}", f"{word} {place}")
+            hidden = hidden.replace(quoted, f"({column} {place})")
     if hidden == text:
         return text
-    return (
-        f"{hidden} (The first line of the file may be data, so it is not shown; if it is data, say "
+    note = Message(
+        "(The first line of the file may be data, so it is not shown; if it is data, say "
         "--no-header.)"
     )
+    return f"{hidden} {translate(note)}"
 
 
 def plain_values(value: Any) -> Any:

@@ -30,6 +30,7 @@ from shoal.kernels.refine import Undo, dissolve_groups, relocate_rows
 from shoal.kernels.refine_rebuild import PIECE, RebuildScratch, rebuild_groups
 from shoal.kernels.refine_slices import SliceScratch, move_slices
 from shoal.kernels.space import COST
+from shoal.messages import Message
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
 from shoal.search.scan import Effort, SearchInterrupt
@@ -262,27 +263,27 @@ class Search:
     def _relocate(self, number: int) -> None:
         order = self.rng.permutation(self.n)
         for start, stop in self._slices(self.n, self.limit):
-            self.progress(start, self.n, f"refining, sweep {number + 1}")
+            self.progress(start, self.n, Message("refining, sweep {n}", n=number + 1))
             relocate_rows(*self._base(), order[start:stop], self.k, self.limit, self.scratch)
 
     def _slice(self, number: int) -> None:
         order = self._dearest_first(self.k if self.private.subject is None else 0)
         base, limit, deepest = self._base(), self.limit, self.effort.depth
         for start, stop in self._slices(len(order), self.limit * self.k):
-            self.progress(start, len(order), f"refining, sweep {number + 1}")
+            self.progress(start, len(order), Message("refining, sweep {n}", n=number + 1))
             chosen, scratch, slices = order[start:stop], self.scratch, self.slice_scratch
             move_slices(*base, chosen, deepest, self.k, limit, scratch, self.undo, slices)
 
     def _dissolve(self, number: int) -> None:
         order = self._dearest_first(0)
         for start, stop in self._slices(len(order), self.limit * self.k):
-            self.progress(start, len(order), f"refining, sweep {number + 1}")
+            self.progress(start, len(order), Message("refining, sweep {n}", n=number + 1))
             dissolve_groups(*self._base(), order[start:stop], self.limit, self.scratch, self.undo)
 
     def _rebuild(self, seeds: NDArray[np.int64], number: int, *, apart: bool) -> None:
         work = self.limit * self.k + 4 * self.n
         for start, stop in self._slices(len(seeds), work):
-            self.progress(start, len(seeds), f"refining, sweep {number + 1}")
+            self.progress(start, len(seeds), Message("refining, sweep {n}", n=number + 1))
             rebuild_groups(
                 *self._base(),
                 seeds[start:stop],

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.kernels.refine_means import Means, MeansScratch, move_rows, rebuild_near
+from shoal.messages import Message
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
 from shoal.search.scan import SearchInterrupt
@@ -136,7 +137,7 @@ class MeansSearch:
         for j, line in enumerate(self.numbers):
             self.means.sums[j] = np.bincount(label, line, size)
         np.divide(self.means.sums, np.maximum(self.groups.size, 1), out=self.means.centre)
-        what = f"refining, sweep {number + 1}"
+        what = Message("refining, sweep {n}", n=number + 1)
         per_row = self.groups.size.shape[0] + NEAR * self.k
         for part in self._slices(self.rng.permutation(self.n), per_row, what):
             move_rows(*self._base(), part, self.k, self.scratch)

@@ -241,14 +241,11 @@ class _Builder:
     def build(self) -> Scanner:
         pairs = list(zip(self.table.attributes, self.model.forms, strict=True))
         costs = [w * _entries(f) for w, (_, f) in zip(self.model.weights, pairs, strict=True)]
-        self.scale = _choose_scale(costs, self._reach(pairs), has_logs=self._has_logs())
+        has_logs = self.n_classes > 1 or any(isinstance(f, LogForm) for f in self.model.forms)
+        self.scale = _choose_scale(costs, self._reach(pairs), has_logs=has_logs)
         for weight, (attribute, form) in zip(self.model.weights, pairs, strict=True):
             self._add(attribute, form, float(weight) * self.scale)
         return self._finish()
-
-    def _has_logs(self) -> bool:
-        forms = self.model.forms
-        return self.n_classes > 1 or any(isinstance(f, LogForm) for f in forms)
 
     def _reach(self, pairs: Sequence[tuple[Attribute, Form]]) -> float:
         """Return the largest position of a linear column: twice full where values are missing."""

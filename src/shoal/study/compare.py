@@ -1,4 +1,4 @@
-"""Several algorithms, sizes of k and measures on one table, side by side; resumes."""
+"""Several algorithms, sizes of k, measures and promises on one or more tables; resumes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from os import PathLike
@@ -20,17 +21,18 @@ from shoal.io.spelling import read_as_asked
 from shoal.messages import Message
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import run_side_by_side
-from shoal.settings.request import build_request
-from shoal.study.frontier import COUNT_ERROR, Comparison, Outcome
+from shoal.settings.request import build_request, open_populations
+from shoal.study.frontier import COUNT_ERROR, Comparison, Outcome, make_folder
 from shoal.table.dates import move_dates
 from shoal.table.frames import to_polars
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import polars as pl
 
+    from shoal.privacy import PrivacyModel
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
@@ -45,6 +47,7 @@ def compare(
     k: int | Iterable[int] = (2, 5, 10, 25, 50),
     algorithms: str | Iterable[str] = ("auto", "k-member", "sequential", "mondrian"),
     measures: str | Iterable[str] = ("ncp",),
+    promises: str | Iterable[str] | None = None,
     seeds: int | Iterable[int] | None = None,
     out: str | PathLike[str] | None = None,
     groups: str | PathLike[str] | None = None,
@@ -53,14 +56,19 @@ def compare(
     progress: bool | Callable[[int, int, str], None] = False,
     **options: Any,
 ) -> Comparison:
-    """Run several algorithms with several k and measures on one table.
+    """Run several algorithms with several k, measures and promises on one or more tables.
 
     Args:
-        frame: pandas, polars or pyarrow.
+        frame: pandas, polars or pyarrow; or several by name, each alone or with options of its own:
+            ``{"adult": (adult, {"quasi_identifiers": [...]}), "credit": (credit, {...})}``.
         k: one or more sizes of the smallest group.
         algorithms: names of ``shoal.algorithms()``, each with options of its own where it has any:
             ``"sequential:restarts=3:split=at once"``.
         measures: what is minimised; cost measures of ``shoal.measures()``.
+        promises: what is promised beyond k, one after the other: models of
+            ``shoal.privacy_models()`` with their options, several joined by ``+``, or ``"none"``:
+            ``["none", "l-diversity:l=2", "l-diversity:l=2+t-closeness:t=0.3"]``. Without it every
+            run promises what ``privacy`` says.
         seeds: one run for each; losses are then means with 95 % intervals.
         out: a file of results, one JSON line per run, appended as runs finish. Runs that it
             already holds (same table, roles and options) are not run again.
@@ -79,40 +87,50 @@ def compare(
         OptionError: an option is wrong; found out before the first run.
     """
     sizes = tuple(dict.fromkeys([k] if isinstance(k, int) else k))
-    names = _names(algorithms, "algorithms"), _names(measures, "measures")
+    grid = Grid(
+        k=sizes,
+        algorithms=_names(algorithms, "algorithms"),
+        measures=_names(measures, "measures"),
+        promises=() if promises is None else _names(promises, "promises"),
+        seeds=() if seeds is None else (seeds,) if isinstance(seeds, int) else tuple(seeds),
+    )
     if not sizes:
         raise OptionError("k must hold at least one size.")
-    asked = build_request({"seed": 0, **options, "k": sizes[0]})
-    return compare_request(
-        read_as_asked(to_polars(frame), asked.details),
-        asked,
-        Grid(
-            k=sizes,
-            algorithms=names[0],
-            measures=names[1],
-            seeds=() if seeds is None else (seeds,) if isinstance(seeds, int) else tuple(seeds),
-        ),
-        out=out,
-        groups=groups,
-        workers=workers,
-        use=use,
-        progress=progress,
+    tables = {}
+    for name, given in (frame if isinstance(frame, Mapping) else {"": frame}).items():
+        each, own = given if isinstance(given, tuple) else (given, {})
+        asked = build_request({"seed": 0, **options, **own, "k": sizes[0]})
+        tables[str(name)] = read_as_asked(to_polars(each), asked.details), asked
+    if not tables:
+        raise OptionError("There is no table to compare on; give at least one.")
+    return compare_requests(
+        tables, grid, out=out, groups=groups, workers=workers, use=use, progress=progress
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """What runs of a comparison differ in; without seeds all have that of the request."""
+    """What runs of a comparison differ in; the rest, and what is empty, is as the request says."""
 
     k: Sequence[int]
     algorithms: Sequence[str]
     measures: Sequence[str]
+    promises: Sequence[str] = ()
     seeds: Sequence[int] = ()
 
 
-def compare_request(
-    frame: Any,
-    asked: Request,
+@dataclass(frozen=True)
+class _Run:
+    """What one run is asked, of which table, and how its outcome begins."""
+
+    table: pl.DataFrame
+    schema: Schema
+    request: Request
+    planned: Outcome
+
+
+def compare_requests(
+    tables: Mapping[str, tuple[Any, Request]],
     grid: Grid,
     *,
     out: str | PathLike[str] | None = None,
@@ -121,51 +139,80 @@ def compare_request(
     use: bool = False,
     progress: bool | Callable[[int, int, str], None] = False,
 ) -> Comparison:
-    """Run what a grid names as a request asks; see `compare`."""
+    """Run what a grid names on tables, each as its request asks; see `compare`."""
     from shoal.algorithm.warm_up import compile_ahead
 
-    variants = {text: _parse_algorithm(text) for text in grid.algorithms}
-    _check_options(asked, [name for name, _ in variants.values()], grid.measures)
-    table = to_polars(frame)
-    schema = asked.schema(table.columns)
-    digest = _digest_of(table, schema)
-    requests: list[Request] = []
-    planned: list[Outcome] = []
-    seeds: Sequence[int | None] = tuple(dict.fromkeys(grid.seeds)) or (asked.seed,)
-    for measure, text, k, seed in product(grid.measures, grid.algorithms, grid.k, seeds):
-        request = replace(_request(asked, variants[text], k, measure), seed=seed)
-        requests.append(request)
-        planned.append(
-            Outcome(key=_key(digest, request), algorithm=text, k=k, measure=measure, seed=seed)
-        )
-    folder = None if groups is None else _folder(groups)
+    runs = [run for name, given in tables.items() for run in _plan(name, *given, grid)]
+    folder = None if groups is None else make_folder(groups)
     ledger = _Ledger(out)
     known = ledger.read()
     if use:  # runs that were not asked for counts are run again
         known = {key: each for key, each in known.items() if COUNT_ERROR in each.scores}
     if folder is not None:  # nor those whose groups are not there
-        there = {each.key for each in planned if _groups_file(folder, each).exists()}
+        there = {r.planned.key for r in runs if _groups_file(folder, r.planned).exists()}
         known = {key: each for key, each in known.items() if key in there}
-    found = {n: known[each.key] for n, each in enumerate(planned) if each.key in known}
-    todo = [number for number in range(len(planned)) if number not in found]
+    found = {
+        n: _called(known[run.planned.key], run.planned)
+        for n, run in enumerate(runs)
+        if run.planned.key in known
+    }
+    todo = [number for number in range(len(runs)) if number not in found]
     n_resumed = len(found)
-    moved = move_dates(table, schema)
-    tasks = [_task(moved, schema, requests[n], planned[n], folder, use=use) for n in todo]
-    n_rows = table.height  # progress is counted in rows, like that of a run
+    tasks = [_task(runs[n], folder, use=use) for n in todo]
+    # progress is counted in rows, like that of a run
+    all_rows, done = sum(r.table.height for r in runs), sum(runs[n].table.height for n in found)
     with watching(progress) as report, ledger:
         # together: each run by itself would leave the other cores waiting
-        compile_ahead([requests[number].algorithm for number in todo], report)
-        report(n_resumed * n_rows, len(requests) * n_rows, "comparing")
+        compile_ahead([runs[number].request.algorithm for number in todo], report)
+        report(done, all_rows, "comparing")
         for place, outcome in run_side_by_side(tasks, workers=workers):
             found[todo[place]] = outcome
             ledger.append(outcome)
-            report(len(found) * n_rows, len(requests) * n_rows, "comparing")
-    return Comparison(tuple(found[n] for n in range(len(requests))), n_rows, n_resumed)
+            done += runs[todo[place]].table.height
+            report(done, all_rows, "comparing")
+    rows = {name: to_polars(frame).height for name, (frame, _) in tables.items()}
+    return Comparison(tuple(found[n] for n in range(len(runs))), rows, n_resumed)
+
+
+def _called(known: Outcome, planned: Outcome) -> Outcome:
+    """Return a known outcome under the names of today; the file may have others."""
+    names = {each: getattr(planned, each) for each in ("table", "promise", "algorithm")}
+    return replace(known, **names)
+
+
+def _plan(name: str, frame: Any, asked: Request, grid: Grid) -> list[_Run]:
+    """Return the runs of one table."""
+    variants = {text: _parse_variant(text, _ALGORITHM) for text in grid.algorithms}
+    _check_options(asked, [algorithm for algorithm, _ in variants.values()], grid.measures)
+    promised = {text: _parse_promise(text, asked) for text in grid.promises} or {"": asked.privacy}
+    table = to_polars(frame)
+    schema = asked.schema(table.columns)
+    digest, moved = _digest_of(table, schema), move_dates(table, schema)
+    seeds: Sequence[int | None] = tuple(dict.fromkeys(grid.seeds)) or (asked.seed,)
+    runs = []
+    for promise, measure, text, k, seed in product(
+        promised, grid.measures, grid.algorithms, grid.k, seeds
+    ):
+        request = replace(
+            _request(asked, variants[text], k, measure), seed=seed, privacy=promised[promise]
+        )
+        planned = Outcome(
+            key=_key(digest, request),
+            table=name,
+            promise=promise,
+            algorithm=text,
+            k=k,
+            measure=measure,
+            seed=seed,
+        )
+        runs.append(_Run(moved, schema, request, planned))
+    return runs
 
 
 def _groups_file(folder: Path, run: Outcome) -> Path:
     """Return where the groups of a run are kept."""
-    name = f"{run.algorithm}-{run.measure}-k{run.k}-seed{run.seed}-{run.key[:8]}"
+    parts = (run.table, run.promise, run.algorithm, run.measure, f"k{run.k}", f"seed{run.seed}")
+    name = "-".join([*filter(None, parts), run.key[:8]])
     return folder / (re.sub(r"[^\w.=-]+", "_", name) + ".csv")
 
 
@@ -197,10 +244,14 @@ def _check_options(asked: Request, algorithms: Sequence[str], measures: Sequence
                 )
 
 
-def _parse_algorithm(text: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of an algorithm and its own options from ``name:option=value``.
+_ALGORITHM, _PROMISE = "sequential:restarts=3", "l-diversity:l=2"
+"""How a name with options is written."""
 
-    >>> _parse_algorithm("sequential:restarts=3:split=at once")
+
+def _parse_variant(text: str, example: str) -> tuple[str, dict[str, Any]]:
+    """Return a name and its own options from ``name:option=value``.
+
+    >>> _parse_variant("sequential:restarts=3:split=at once", _ALGORITHM)
     ('sequential', {'restarts': 3, 'split': 'at once'})
     """
     name, *parts = text.split(":")
@@ -209,7 +260,8 @@ def _parse_algorithm(text: str) -> tuple[str, dict[str, Any]]:
         option, equals, value = part.partition("=")
         if not equals:
             raise OptionError(
-                "Write an option of an algorithm as in sequential:restarts=3, not {text!r}.",
+                "Write a name with options as in {example}, not {text!r}.",
+                example=example,
                 text=text,
             )
         try:
@@ -219,16 +271,15 @@ def _parse_algorithm(text: str) -> tuple[str, dict[str, Any]]:
     return name.strip(), options
 
 
-def _folder(path: str | PathLike[str]) -> Path:
-    """Return the folder for groups, made where it is missing."""
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            "{path!r} cannot be written: {strerror}.", path=str(path), strerror=error.strerror
-        ) from None
-    return folder
+def _parse_promise(text: str, asked: Request) -> tuple[PrivacyModel, ...]:
+    """Return the models of a promise such as ``l-diversity:l=2+t-closeness:t=0.3``, or none."""
+    from shoal.privacy import parse_privacy
+
+    if text.strip() == "none":
+        return ()
+    named = [_parse_variant(part, _PROMISE) for part in text.split("+")]
+    models = parse_privacy([{"model": name, **options} for name, options in named])
+    return open_populations(models, details=asked.details)
 
 
 def _request(
@@ -262,21 +313,15 @@ def _request(
     )
 
 
-def _task(
-    table: pl.DataFrame,
-    schema: Schema,
-    request: Request,
-    outcome: Outcome,
-    folder: Path | None,
-    *,
-    use: bool,
-) -> Callable[[Report], Outcome]:
+def _task(asked: _Run, folder: Path | None, *, use: bool) -> Callable[[Report], Outcome]:
+    table, request, outcome = asked.table, asked.request, asked.planned
+
     def run(progress: Report) -> Outcome:
         from shoal.engine.local import LocalEngine
         from shoal.engine.pipeline import run_pipeline
 
         try:
-            result = run_pipeline(table, schema, request, LocalEngine(), progress=progress)
+            result = run_pipeline(table, asked.schema, request, LocalEngine(), progress=progress)
         except ShoalError as error:
             return replace(outcome, error=str(error))
         scores = dict(result.measured.scores)

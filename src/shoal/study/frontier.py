@@ -13,11 +13,15 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
+from shoal.errors import DataError, OptionError
+from shoal.study.ranking import COLOURS, draw_mark, explain_ranks, pareto_svg, ranks_svg
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
 
     import polars as pl
@@ -33,7 +37,7 @@ class Outcome:
 
     Attributes:
         key: digest of the table, the roles and all options of the run.
-        algorithm: its name.
+        algorithm: its name, with its options where it has any.
         k: of the run.
         measure: what was minimised.
         loss: value of that measure; None if there is no release.
@@ -46,6 +50,9 @@ class Outcome:
         seed: of the run; None for the mean of several.
         interval: half the width of the 95 % interval of a mean loss (Student's t); None for one
             run.
+        table: its name, empty where there is but one.
+        promise: what is promised beyond k, as it was asked for; empty where that is the same for
+            all runs.
     """
 
     key: str
@@ -61,15 +68,42 @@ class Outcome:
     error: str | None = None
     seed: int | None = None
     interval: float | None = None
+    table: str = ""
+    promise: str = ""
+
+    @property
+    def part(self) -> str:
+        """What it can be compared with: the table and the promise."""
+        return ", ".join(filter(None, (self.table, self.promise)))
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All runs, by algorithm, k, measure and seed in the order asked for."""
+    """All runs, by table, promise, measure, algorithm, k and seed in the order asked for."""
 
     outcomes: tuple[Outcome, ...]
-    n_rows: int
+    rows: Mapping[str, int]
     n_resumed: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all tables."""
+        return sum(self.rows.values())
+
+    @cached_property
+    def parts(self) -> Mapping[str, Comparison]:
+        """A comparison for each table and promise, by what it is called.
+
+        Losses of different tables or promises say nothing about each other, so frontiers, knees
+        and the smallest loss at each k are those of a part.
+        """
+        found: dict[str, list[Outcome]] = {}
+        for each in self.outcomes:
+            found.setdefault(each.part, []).append(each)
+        return {
+            part: Comparison(tuple(runs), {runs[0].table: self.rows.get(runs[0].table, 0)})
+            for part, runs in found.items()
+        }
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -83,17 +117,27 @@ class Comparison:
 
     @cached_property
     def means(self) -> tuple[Outcome, ...]:
-        """One outcome for each algorithm, k and measure: the mean over seeds, with its interval.
+        """The mean over seeds with its interval, for each algorithm, k, measure and part.
 
         Where a run of one seed failed there is no mean.
         """
-        cells: dict[tuple[str, str, int], list[Outcome]] = {}
+        cells: dict[tuple[str, str, str, int], list[Outcome]] = {}
         for each in self.outcomes:
-            cells.setdefault((each.measure, each.algorithm, each.k), []).append(each)
+            cells.setdefault((each.part, each.measure, each.algorithm, each.k), []).append(each)
         return tuple(map(_mean, cells.values()))
 
     def frontier(self, measure: str | None = None) -> tuple[Outcome, ...]:
-        """Return the smallest mean loss at each k, k ascending."""
+        """Return the smallest mean loss at each k, k ascending; of one table and promise.
+
+        Raises:
+            OptionError: there are several; take one of the ``parts``.
+        """
+        if len(self.parts) > 1:
+            raise OptionError(
+                "Losses of several tables or promises are not compared; take one of the parts: "
+                "{parts}.",
+                parts=", ".join(self.parts),
+            )
         name = self.measures[0] if measure is None else measure
         best: dict[int, Outcome] = {}
         for outcome in self.means:
@@ -117,6 +161,8 @@ class Comparison:
         names = sorted({name for outcome in self.outcomes for name in outcome.scores})
         rows = [
             {
+                **({"table": o.table} if any(self.rows) else {}),
+                **({"promise": o.promise} if any(each.promise for each in self.outcomes) else {}),
                 "algorithm": o.algorithm,
                 "k": o.k,
                 "measure": o.measure,
@@ -136,27 +182,22 @@ class Comparison:
     def to_latex(self, measure: str | None = None) -> str:
         """Return a table for a paper: algorithms by k, mean loss ± half its interval.
 
-        The smallest loss at each k is bold. It needs the package booktabs.
+        The smallest loss at each k is bold. Tables and promises stand below each other. It needs
+        the package booktabs.
         """
         name = self.measures[0] if measure is None else measure
-        cells = {(o.algorithm, o.k): o for o in self.means if o.measure == name}
-        sizes = sorted({k for _, k in cells})
-        best = {(o.algorithm, o.k) for o in self.frontier(name)}
+        sizes = sorted({each.k for each in self.outcomes})
         lines = [
             rf"\begin{{tabular}}{{l{'r' * len(sizes)}}}",
             r"\toprule",
             " & ".join(["algorithm", *(f"$k = {k}$" for k in sizes)]) + r" \\",
-            r"\midrule",
         ]
-        for algorithm in self.algorithms:
-            row = [_LATEX.sub(r"\\\g<0>", algorithm)]
-            for k in sizes:
-                each = cells[algorithm, k]
-                text = "--" if each.loss is None else f"{each.loss:.4f}"
-                if (algorithm, k) in best:
-                    text = rf"\mathbf{{{text}}}"
-                row.append(text if each.loss is None else f"${text}{_give_or_take(each)}$")
-            lines.append(" & ".join(row) + r" \\")
+        for title, part in self.parts.items():
+            lines.append(r"\midrule")
+            if len(self.parts) > 1:
+                said = _LATEX.sub(r"\\\g<0>", title)
+                lines.append(rf"\multicolumn{{{1 + len(sizes)}}}{{l}}{{\emph{{{said}}}}} \\")
+            lines += _latex_rows(part, name, sizes)
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
     def report(self, path: str | PathLike[str]) -> None:
@@ -165,9 +206,40 @@ class Comparison:
 
         atomic_write_text(path, render_comparison(self))
 
+    def figures(self, folder: str | PathLike[str]) -> list[str]:
+        """Write the pictures of the page as SVG files; return their names.
+
+        For each measure: the frontier of every part, loss over time, and average ranks.
+        """
+        return _write_figures(self, folder)
+
+    def cells(self, measure: str) -> list[dict[str, tuple[float, float]]]:
+        """Return mean loss and seconds of each algorithm, for each part and k that all have."""
+        found: dict[tuple[str, int], dict[str, tuple[float, float]]] = {}
+        for each in self.means:
+            if each.measure == measure and each.loss is not None:
+                cell = found.setdefault((each.part, each.k), {})
+                cell[each.algorithm] = each.loss, each.seconds
+        return [cell for cell in found.values() if len(cell) == len(self.algorithms)]
+
     def __repr__(self) -> str:
         """Return one line."""
         return f"<Comparison of {len(self.outcomes)} runs on {self.n_rows:,} rows>"
+
+
+def _latex_rows(part: Comparison, measure: str, sizes: Sequence[int]) -> Iterator[str]:
+    """Yield a line of a table for each algorithm."""
+    cells = {(o.algorithm, o.k): o for o in part.means if o.measure == measure}
+    best = {(o.algorithm, o.k) for o in part.frontier(measure)}
+    for algorithm in part.algorithms:
+        row = [_LATEX.sub(r"\\\g<0>", algorithm)]
+        for k in sizes:
+            each = cells[algorithm, k]
+            text = "--" if each.loss is None else f"{each.loss:.4f}"
+            if (algorithm, k) in best:
+                text = rf"\mathbf{{{text}}}"
+            row.append(text if each.loss is None else f"${text}{_give_or_take(each)}$")
+        yield " & ".join(row) + r" \\"
 
 
 _LATEX = re.compile(r"[_&%#$]")
@@ -248,13 +320,9 @@ def distances(sizes: Sequence[int], losses: Sequence[float]) -> list[float]:
 
 _WIDTH, _HEIGHT = 760, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 150, 24, 56
-_COLOURS = ("#0b6e7f", "#b4531a", "#5b3f9e", "#2f7d32", "#a3215e", "#6b5d00", "#33518f", "#7a4a2b")
 _DASHES = ("", "7 4", "2 4", "10 4 2 4", "4 2", "12 3", "1 3", "6 2 1 2")
 _FAINT = 0.05
-# Shapes as well as colours: the picture must be readable in grey.
-_SHAPES = ("circle", "square", "triangle", "diamond")
-
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ink: #14212b; --soft: #52626d; --paper: #f5f8f9; --card: #fff;
   --line: #d8e1e5; --knee: #c2410c; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e5ecef; --soft: #9db0ba; --paper: #10181d;
@@ -288,7 +356,8 @@ tr.best td { font-weight: 600; }
 def render_comparison(comparison: Comparison) -> str:
     """Return the page; it holds names, counts and scores, and no cell."""
     about = (
-        f'<p class="note">{len(comparison.outcomes):,} runs on {comparison.n_rows:,} rows: '
+        f'<p class="note">{len(comparison.outcomes):,} runs on {comparison.n_rows:,} rows'
+        f"{f' of {len(comparison.rows)} tables' if len(comparison.rows) > 1 else ''}: "
         f"{escape(', '.join(comparison.algorithms))}. A larger k protects more and loses more; "
         "the grey band is the frontier, the smallest loss that any algorithm reaches.</p>"
     )
@@ -296,11 +365,13 @@ def render_comparison(comparison: Comparison) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         "<title>Privacy and utility compared</title>",
-        f"<style>{_STYLE}</style></head><body>",
+        f"<style>{STYLE}</style></head><body>",
         "<h1>Privacy and utility compared</h1>",
         about,
     ]
-    parts += [_section(comparison, measure) for measure in comparison.measures]
+    for measure in comparison.measures:
+        parts += [_section(part, measure, name) for name, part in comparison.parts.items()]
+        parts.append(_overall(comparison, measure))
     parts.append(
         "<footer><p>The knee is the point of the frontier furthest from the straight line between "
         "its ends, with log k and loss each scaled to 0 … 1. It is a place to start from, not a "
@@ -309,16 +380,33 @@ def render_comparison(comparison: Comparison) -> str:
     return "\n".join(parts)
 
 
-def _section(comparison: Comparison, measure: str) -> str:
+def _section(comparison: Comparison, measure: str, part: str) -> str:
     from shoal import registry
 
     title = registry.load("measures", measure).title
+    name = f"{escape(part)} – " if part else ""  # noqa: RUF001 - a dash, for people
     return (
-        f"<section><h2>Minimising {escape(measure)}: {escape(title)}</h2>\n"
+        f"<section><h2>{name}Minimising {escape(measure)}: {escape(title)}</h2>\n"
         f"<figure>{_short_legend(comparison)}{frontier_svg(comparison, measure)}</figure>\n"
         f"<p>{_words(comparison, measure)}</p>\n{_use(comparison, measure)}"
         f"{_table(comparison, measure)}</section>"
     )
+
+
+def _overall(comparison: Comparison, measure: str) -> str:
+    """Return loss over time and average ranks, where there are algorithms to choose from."""
+    words = (
+        "Loss over time, over all runs: nothing that the line joins is both slower and worse than "
+        "another. Runs that share the cores take longer."
+    )
+    cells = comparison.cells(measure)
+    pictures = (
+        (pareto_svg(cells, measure), words),
+        (ranks_svg(cells, measure), explain_ranks(cells)),
+    )
+    found = [f"<figure>{drawn}</figure>\n<p>{said}</p>\n" for drawn, said in pictures if drawn]
+    head = f"<h2>All of {escape(measure)}</h2>"
+    return f"<section>{head}\n{''.join(found)}</section>" if found else ""
 
 
 def _use(comparison: Comparison, measure: str) -> str:
@@ -436,7 +524,7 @@ class _Axes:
 
 
 def _series(axes: _Axes, runs: Sequence[Outcome], number: int) -> str:
-    colour = _COLOURS[number % len(_COLOURS)]
+    colour = COLOURS[number % len(COLOURS)]
     dash = _DASHES[number % len(_DASHES)]
     line = (
         f'<polyline points="{axes.points(runs)}" fill="none" stroke="{colour}" stroke-width="2"'
@@ -444,27 +532,13 @@ def _series(axes: _Axes, runs: Sequence[Outcome], number: int) -> str:
         + "/>"
     )
     marks = "".join(
-        _mark(axes.x(o.k), axes.y(o.loss or 0.0), number, colour, _hover(o)) for o in runs
+        draw_mark(axes.x(o.k), axes.y(o.loss or 0.0), number, colour, _hover(o)) for o in runs
     )
     return f'<g class="series">{line}{marks}</g>'
 
 
 def _hover(outcome: Outcome) -> str:
     return f"{outcome.algorithm}, k = {outcome.k}: {_shown(outcome.loss)} ({outcome.seconds:.1f} s)"
-
-
-def _mark(x: float, y: float, number: int, colour: str, title: str) -> str:
-    shape = _SHAPES[number % len(_SHAPES)]
-    told = f"<title>{escape(title)}</title>" if title else ""
-    if shape == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}">{told}</circle>'
-    corners = {
-        "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
-        "triangle": ((0, -5.5), (5, 4), (-5, 4)),
-        "diamond": ((0, -6), (5.5, 0), (0, 6), (-5.5, 0)),
-    }[shape]
-    points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
-    return f'<polygon points="{points}" fill="{colour}">{told}</polygon>'
 
 
 def _legend(ends: list[tuple[float, int, str]]) -> str:
@@ -474,8 +548,8 @@ def _legend(ends: list[tuple[float, int, str]]) -> str:
         at = max(y, last + 18, _TOP)
         last = at
         x = _WIDTH - _RIGHT + 14
-        colour = _COLOURS[number % len(_COLOURS)]
-        mark = _mark(x, at, number, colour, "")
+        colour = COLOURS[number % len(COLOURS)]
+        mark = draw_mark(x, at, number, colour, "")
         parts.append(
             f'<g class="series">{mark}</g><text x="{x + 12}" y="{at + 4:.1f}">'
             f"{escape(algorithm)}</text>"
@@ -487,7 +561,7 @@ def _short_legend(comparison: Comparison) -> str:
     """Name the lines above the picture, for screens that cut off its right side."""
     names = "".join(
         f'<span><svg viewBox="-7 -7 14 14" aria-hidden="true"><g class="series">'
-        f"{_mark(0, 0, number, _COLOURS[number % len(_COLOURS)], '')}</g></svg> "
+        f"{draw_mark(0, 0, number, COLOURS[number % len(COLOURS)], '')}</g></svg> "
         f"{escape(algorithm)}</span>"
         for number, algorithm in enumerate(comparison.algorithms)
     )
@@ -536,3 +610,50 @@ def _round_up(value: float) -> float:
     return next(
         step * power for step in (1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10) if step * power >= value
     )
+
+
+# -- pictures as files -----------------------------------------------------------------------------
+
+
+def _write_figures(comparison: Comparison, folder: str | PathLike[str]) -> list[str]:
+    """Write all pictures as files that stand alone; return their names."""
+    from shoal.io.atomic import atomic_write_text
+
+    place = make_folder(folder)
+    names: list[str] = []
+    for measure in comparison.measures:
+        pictures = {
+            f"frontier-{part}-{measure}" if part else f"frontier-{measure}": frontier_svg(
+                found, measure
+            )
+            for part, found in comparison.parts.items()
+        }
+        cells = comparison.cells(measure)
+        pictures[f"time-{measure}"] = pareto_svg(cells, measure)
+        pictures[f"ranks-{measure}"] = ranks_svg(cells, measure)
+        for name, picture in pictures.items():
+            if picture:
+                names.append(re.sub(r"[^\w.=-]+", "_", name) + ".svg")
+                atomic_write_text(place / names[-1], _alone(picture))
+    return names
+
+
+def _alone(picture: str) -> str:
+    """Return a picture of the page as a file: with the colours of a light page, on white."""
+    light = STYLE.replace("color-scheme: light dark", "color-scheme: light")
+    dark = light[light.index("@media (prefers-color-scheme: dark)") : light.index("* { box-sizing")]
+    head = '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" '
+    style = f"><style>{light.replace(dark, '')}</style>"
+    return f"{picture.replace('<svg ', head, 1).replace('>', style, 1)}\n"
+
+
+def make_folder(path: str | PathLike[str]) -> Path:
+    """Return a folder for files, made where it is missing."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            "{path!r} cannot be written: {strerror}.", path=str(path), strerror=error.strerror
+        ) from None
+    return folder

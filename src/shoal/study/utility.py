@@ -495,18 +495,28 @@ class Utility:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The most important numbers in words."""
-        off = f"{self.query_error:.1%}"
-        said = [f"A count of people is off by {off} (median, questions of 1 to 4 columns)."]
+        said = [
+            Message(
+                "A count of people is off by {off:.1%} (median, questions of 1 to 4 columns).",
+                off=self.query_error,
+            )
+        ]
         if self.one_way:
             worst = max(self.one_way, key=lambda name: self.one_way[name])
             mean = float(np.mean(list(self.one_way.values())))
             said.append(
-                f"Distributions of single columns are off by {mean:.1%} on average; most "
-                f"in {worst!r}, by {self.one_way[worst]:.1%}."
+                Message(
+                    "Distributions of single columns are off by {mean:.1%} on average; most in "
+                    "{worst!r}, by {most:.1%}.",
+                    mean=mean,
+                    worst=worst,
+                    most=self.one_way[worst],
+                )
             )
         if self.two_way:
+            mean = self.two_way["mean"]
             said.append(
-                f"Joint distributions of two columns are off by {self.two_way['mean']:.1%}."
+                Message("Joint distributions of two columns are off by {mean:.1%}.", mean=mean)
             )
         first = self.best_model("original")
         after = [self.best_model(each) for each in ("middle", "draw", "set", "weights")]
@@ -514,9 +524,14 @@ class Utility:
         if first is not None and known:
             best = max(known, key=lambda each: float(each["balanced_accuracy"]))
             said.append(
-                f"The best model trained on the release has a balanced accuracy of "
-                f"{best['balanced_accuracy']:.1%} ({best['model']}, cells read as "
-                f"{best['trained_on']}); trained on the original {first['balanced_accuracy']:.1%}."
+                Message(
+                    "The best model trained on the release has a balanced accuracy of {best:.1%} "
+                    "({model}, cells read as {read}); trained on the original {first:.1%}.",
+                    best=best["balanced_accuracy"],
+                    model=best["model"],
+                    read=best["trained_on"],
+                    first=first["balanced_accuracy"],
+                )
             )
         return tuple(said)
 
@@ -565,7 +580,8 @@ def utility(
     views, tested = _views(before, after, test, schema, form, target)
     notes = []
     if before.height > after.height:
-        notes.append(f"{before.height - after.height:,} rows of the original are not published.")
+        lost = before.height - after.height
+        notes.append(Message("{n:,} rows of the original are not published.", n=lost))
     models: list[dict[str, Any]] = []
     if target is not None:
         place = next(n for n, view in enumerate(views) if view.name == target)
@@ -575,8 +591,10 @@ def utility(
         models = train(features, views[place], outside, truth, np.random.default_rng([seed, 3]))
         if test is None:
             notes.append(
-                "No rows were held out: models were tested on a part of the original whose "
-                "generalised rows may be in the release."
+                Message(
+                    "No rows were held out: models were tested on a part of the original whose "
+                    "generalised rows may be in the release."
+                )
             )
     return Utility(
         queries=tuple(ask_counts(views, np.random.default_rng([seed, 1]))),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
+from shoal.messages import Message
 from shoal.table.frames import to_polars
 from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
 from shoal.table.schema import (
@@ -90,8 +91,11 @@ def notes_on_unknown(before: Schema, after: Schema) -> list[str]:
     How many they are is not said: some may be of rows that are not published.
     """
     return [
-        f"Column {new.name!r} has values that its hierarchy does not list; they were put directly "
-        "below its root (unknown_values = 'root')."
+        Message(
+            "Column {name!r} has values that its hierarchy does not list; they were put directly "
+            "below its root (unknown_values = 'root').",
+            name=new.name,
+        )
         for old, new in zip(before.columns, after.columns, strict=True)
         if (old.hierarchy is not None and old.hierarchy is not new.hierarchy)
         or _has_unknown_codes(new)

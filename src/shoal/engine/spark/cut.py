@@ -215,10 +215,10 @@ def _with_leaves(plan: Plan, rows: Any, tree: Tree) -> Any:
     from pyspark.sql import types
 
     none = np.zeros(0, np.int64)
-    shared = rows.sparkSession.sparkContext.broadcast(Rule(tree, none, none))
+    rule = Rule(tree, none, none)
     n_codes = len(plan.columns.codes)
     schema = types.StructType([*rows.schema.fields, types.StructField("leaf", types.LongType())])
-    work = guarded_batches(lambda batches: assign_leaves(shared.value, n_codes, batches))
+    work = guarded_batches(lambda batches: assign_leaves(rule, n_codes, batches))
     return rows.mapInArrow(work, schema)
 
 

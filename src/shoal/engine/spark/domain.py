@@ -299,12 +299,10 @@ def count_joint(
     """
     functions = load_functions()
     names = [*plan.columns.codes, *plan.columns.sensitive]
-    context = rows.sparkSession.sparkContext
-    shared = context.broadcast((len(plan.attributes), plan.sensitive, target))
+    n_codes, sensitive = len(plan.attributes), plan.sensitive
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
-        n_codes, sensitive, own = shared.value
-        return _pairs(n_codes, sensitive, own, batches)
+        return _pairs(n_codes, sensitive, target, batches)
 
     pairs = rows.select(*names).mapInArrow(guarded_batches(count), "c int, p long, n long")
     summed = pairs.groupBy("c", "p").agg(functions.sum("n").alias("n")).toArrow()
@@ -417,8 +415,7 @@ def encoded(frame: Any, plan: Plan, key: Sequence[str]) -> Any:
     fields += [types.StructField(name, whole) for name in (*order, *names.sensitive)]
     if names.person:
         fields.append(types.StructField("wt", types.StringType()))
-    shared = frame.sparkSession.sparkContext.broadcast(plan)
-    work = guarded_batches(lambda batches: encode_batches(shared.value, batches))
+    work = guarded_batches(lambda batches: encode_batches(plan, batches))
     rows = source.mapInArrow(work, types.StructType(fields))
     hashed = [
         (functions.xxhash64(*own) if own else functions.lit(0)).cast(long).alias(title)
@@ -507,10 +504,9 @@ def placed_rows(plan: Plan, rows: Any, rule: Rule) -> Any:
     functions, names = load_functions(), plan.columns
     if rule.n_blocks == 1:
         return rows.withColumn("b", functions.lit(0).cast("long"))
-    shared = rows.sparkSession.sparkContext.broadcast(rule)
     n_codes = len(names.codes)
     added = [types.StructField(name, types.LongType()) for name in ("b", "pieces")]
-    work = guarded_batches(lambda given: assign_blocks(shared.value, n_codes, given))
+    work = guarded_batches(lambda given: assign_blocks(rule, n_codes, given))
     placed = rows.mapInArrow(work, types.StructType([*rows.schema.fields, *added]))
     if not (rule.pieces > 1).any():
         return placed.drop("pieces")

@@ -275,8 +275,6 @@ class SparkEngine:
         from pyspark.sql import types
 
         plan, functions = work.plan, load_functions()
-        context = work.rows.sparkSession.sparkContext
-        shared = context.broadcast((plan, parts))
         names = plan.columns.carried
         placed = placed_rows(plan, work.taking_part, parts.blocks)
         fields = [work.rows.schema[name] for name in names]
@@ -284,8 +282,7 @@ class SparkEngine:
         has_many = "m" in placed.columns
 
         def group(key: Any, rows: Any) -> Any:
-            own_plan, own_parts = shared.value
-            found = cluster_block(own_plan, own_parts, key[0].as_py(), rows.drop_columns("b"))
+            found = cluster_block(plan, parts, key[0].as_py(), rows.drop_columns("b"))
             return found.drop_columns("m") if has_many else found
 
         n_parts = min(2 * parts.blocks.n_blocks, 20_000)

@@ -24,7 +24,13 @@ import numpy as np
 
 from shoal.engine.spark.check import verify_frame
 from shoal.engine.spark.domain import unused
-from shoal.engine.spark.session import column, load_functions, saying_why
+from shoal.engine.spark.session import (
+    column,
+    errors_of_spark,
+    is_connected,
+    load_functions,
+    saying_why,
+)
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
 from shoal.publish.recode import published_cells, published_names
@@ -382,14 +388,16 @@ def write_folder(
         DataError: it cannot be written.
         OptionError: something is asked that is not done on Spark.
     """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
     if how.get("escape_formulas"):
         raise OptionError("Spark does not escape formulas; use the engine of one machine for that.")
     kind, separator = format_of_folder(how.get("format")), how.get("delimiter") or ","
     frame = release.frame
     session = frame.sparkSession
+    if is_connected(session):
+        raise OptionError(
+            "Through Spark Connect nothing can be written beside its place, verified and moved; "
+            "write release.frame with Spark itself, or use a session of the cluster."
+        )
     folder = Folder.beside(session, os.fspath(target), replaces=how.get("if_exists") == "replace")
     folder.refuse_inputs(inputs)
     group.enlist(folder)
@@ -400,7 +408,7 @@ def write_folder(
             writer.parquet(folder.side)
         else:
             writer.options(**WRITING).csv(folder.side, header=True, sep=separator)
-    except (Py4JError, PySparkException) as error:
+    except errors_of_spark() as error:
         raise DataError(
             "{target!r} cannot be written ({reason}).", target=folder.target, reason=_reason(error)
         ) from None

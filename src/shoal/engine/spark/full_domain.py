@@ -376,11 +376,10 @@ def placed_codes(plan: Plan, rows: Any, levels: Levels) -> Any:
 
     names = plan.columns
     chosen = rows.select(*names.codes, *names.sensitive)
-    shared = rows.sparkSession.sparkContext.broadcast(levels)
     n_codes, kept = len(names.codes), names.sensitive
 
     def place(batches: Iterator[Any]) -> Iterator[Any]:
-        return _place_batches(shared.value, n_codes, kept, batches)
+        return _place_batches(levels, n_codes, kept, batches)
 
     fields = [types.StructField(name, types.IntegerType()) for name in chosen.columns]
     return chosen.mapInArrow(guarded_batches(place), types.StructType(fields))
@@ -407,12 +406,10 @@ def _place_batches(
 
 def raised_rows(plan: Plan, rows: Any, levels: Levels) -> Any:
     """Return all rows as they are published, with groups, keys and people."""
-    shared = rows.sparkSession.sparkContext.broadcast((plan, levels))
     fields, types = finished_types(plan, rows.schema)
 
     def raised(batches: Iterator[Any]) -> Iterator[Any]:
-        own_plan, rule = shared.value
-        return _raise_batches(own_plan, rule, types, batches)
+        return _raise_batches(plan, levels, types, batches)
 
     return rows.mapInArrow(guarded_batches(raised), fields)
 

@@ -394,7 +394,6 @@ def _in_shares(groups: Any, opened: Any, work: Any, schema: str) -> Any:
     import polars as pl
 
     functions = load_functions()
-    shared = groups.sparkSession.sparkContext.broadcast(opened)
     shares = functions.lit(groups.count() // SHARE_GROUPS + 1).cast("long")
     spread = groups.withColumn("share", functions.pmod("own", shares))
 
@@ -402,7 +401,7 @@ def _in_shares(groups: Any, opened: Any, work: Any, schema: str) -> Any:
         import pyarrow as pa
 
         given = pl.DataFrame(pl.from_arrow(rows)).sort("own")
-        return pa.table(work(shared.value, given))
+        return pa.table(work(opened, given))
 
     return spread.groupBy("share").applyInArrow(guarded(judge), schema)
 

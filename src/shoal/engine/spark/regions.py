@@ -49,16 +49,15 @@ def finished_rows(
     """
     from pyspark.sql import types
 
-    shared = rows.sparkSession.sparkContext.broadcast((plan, region_of))
     fields, arrow = finished_types(plan, schema)
     for name in ("told", "counts"):
         fields.add(types.StructField(name, types.StringType()))
 
     def finish(key: Any, rows: Any) -> Any:
-        return finish_region(shared.value[0], key[0].as_py(), rows, seamed=seamed, types=arrow)
+        return finish_region(plan, key[0].as_py(), rows, seamed=seamed, types=arrow)
 
     if (region_of != np.arange(len(region_of))).any():
-        moved = guarded_batches(lambda batches: moved_to(shared.value[1], batches))
+        moved = guarded_batches(lambda batches: moved_to(region_of, batches))
         rows = rows.mapInArrow(moved, rows.schema)
     parts = rows.repartition(min(2 * len(region_of), MOST_PARTS), "r").groupBy("r")
     return parts.applyInArrow(guarded(finish), fields)

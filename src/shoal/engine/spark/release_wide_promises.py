@@ -295,14 +295,11 @@ def _merged_rows(
 ) -> Any:
     from pyspark.sql import types
 
-    shared = rows.sparkSession.sparkContext.broadcast((plan, wholes, verdict, region_of))
-
     def work(key: Any, given: Any) -> Any:
-        own_plan, promises, said, _ = shared.value
-        return merge_region(own_plan, promises, said, key[0].as_py(), given, seamed=seamed)
+        return merge_region(plan, wholes, verdict, key[0].as_py(), given, seamed=seamed)
 
     if (region_of != np.arange(len(region_of))).any():
-        moved = guarded_batches(lambda batches: moved_to(shared.value[3], batches))
+        moved = guarded_batches(lambda batches: moved_to(region_of, batches))
         rows = rows.mapInArrow(moved, rows.schema)
     added = [
         types.StructField("told", types.StringType()),

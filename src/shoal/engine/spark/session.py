@@ -56,7 +56,7 @@ def check_frame(frame: Any) -> Any:
     """Return a Spark table that we can work on.
 
     Raises:
-        DataError: it is no table of Spark, or its session cannot do what we need.
+        DataError: it is no table of Spark, or has no end.
     """
     load_functions()
     from pyspark.sql import DataFrame
@@ -67,14 +67,14 @@ def check_frame(frame: Any) -> Any:
             "shoal.anonymize for tables in memory.",
             name=type(frame).__name__,
         )
-    if not hasattr(frame, "_jdf"):
-        raise DataError(
-            "This session is connected through Spark Connect, which cannot send rules to workers; "
-            "use a session of the cluster itself (spark-submit, or a notebook that runs on it)."
-        )
     if frame.isStreaming:
         raise DataError("A stream has no end, so nothing can be promised; give a finished table.")
     return frame
+
+
+def is_connected(session: Any) -> bool:
+    """Return whether a session goes through Spark Connect, where nothing of Java can be reached."""
+    return not hasattr(session, "_jvm")
 
 
 def column(name: str) -> Any:
@@ -103,6 +103,11 @@ def open_session(master: str | None = None) -> tuple[Any, bool]:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
+    if (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://"):
+        raise OptionError(
+            "Folders are written, verified and moved by a session of the cluster itself; through "
+            "Spark Connect use shoal.spark.anonymize in Python."
+        )
     if SparkContext._active_spark_context is not None:  # noqa: SLF001 - of any thread
         return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate(), False
     builder = SparkSession.builder.appName("shoal")
@@ -312,17 +317,30 @@ def saying_why() -> Iterator[None]:
         DataError: Spark could not do what was asked, for a reason that is none of ours.
         RuntimeError: a worker ended in an error that should not be.
     """
-    from py4j.protocol import Py4JError
+    try:
+        yield
+    except errors_of_spark() as error:
+        raise _sentence(error) from None
+
+
+def errors_of_spark() -> tuple[type[Exception], ...]:
+    """Return what Spark raises; py4j is there where Java is."""
     from pyspark.errors import PySparkException
 
     try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        raise _sentence(error) from None
+        from py4j.protocol import Py4JError
+    except ImportError:
+        return (PySparkException,)
+    return (PySparkException, Py4JError)
 
 
 def _sentence(error: Exception) -> Exception:
     text = str(error)
+    if "No module named 'shoal" in text:
+        return DataError(
+            "The workers of this cluster do not have the package: install shoal-anonymity there, "
+            "or send an environment that has it (spark.addArtifacts(..., archive=True))."
+        )
     if _BEGIN in text:
         kind, _, said = text.split(_BEGIN, 1)[1].split(_END, 1)[0].partition(": ")
         if kind in _KINDS:
