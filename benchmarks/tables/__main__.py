@@ -33,7 +33,7 @@ from shoal.table.partition import Partition
 
 K = 10
 SEED = 1
-TARGETS = 300
+TARGETS = 200
 TABLES = ("patients", "stays", "diagnoses")
 PLACES, CODES = 5, 3
 """Of one row per person: so many stays, and so many diagnoses of each."""

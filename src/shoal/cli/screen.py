@@ -106,7 +106,7 @@ def print_tables_release(release: TablesRelease, files: Mapping[str, str]) -> No
 
     from shoal.io.location import shown_name
 
-    console = _console()
+    console = open_console()
     console.print(release.attacker, style="bold", markup=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     for name in ("table", "rows published", "rows left out", "detail lost (ncp)"):
@@ -129,7 +129,7 @@ def print_tables_release(release: TablesRelease, files: Mapping[str, str]) -> No
 
 def print_tables_verification(verification: TablesVerification) -> None:
     """Print what several tables keep of what they promise."""
-    console = _console()
+    console = open_console()
     for check in verification.checks:
         console.print(f"- {check.sentence}", markup=False, soft_wrap=True)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import DataError, OptionError, PromiseError
+from shoal.io.formats import detect_format
 from shoal.io.location import check_if_exists, is_database
 from shoal.messages import Message
 from shoal.publish.tables_data import TablesData
@@ -227,7 +228,7 @@ def _refuse_lists(name: str, frame: pl.DataFrame, form: str | None) -> None:
     import polars as pl
 
     lists = [column for column, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
-    if lists and form != "parquet":
+    if lists and (form is None or detect_format(f"{name}.{form}").row.is_text):
         raise OptionError(
             "Column {column!r} of table {name!r} holds lists, which only Parquet can; choose that "
             "format, or give texts with | between codes.",

@@ -243,21 +243,18 @@ def _who_fits(
     """Return which people have different rows that fit what is known, hanging together alike."""
     ours, theirs = sides
     names = list(classes)
-    cache: dict[int, NDArray[np.bool_]] = {}
 
-    def fits(mine: int, other: int) -> bool:
-        """Tell whether a published row fits a known one, with all rows that they hang from."""
-        while mine >= 0 and other >= 0:
-            if ours.table[mine] != theirs.table[other]:
-                return False
-            if mine not in cache:
-                name = names[int(ours.table[mine])]
-                each = classes[name].fitting(people[name], int(ours.row[mine]), {})
-                cache[mine] = np.logical_and.reduce(each, axis=0)[classes[name].of_row]
-            if not cache[mine][theirs.row[other]]:
-                return False
-            mine, other = int(ours.up[mine]), int(theirs.up[other])
-        return mine < 0 and other < 0
+    def fitting(mine: int) -> NDArray[np.bool_]:
+        """Return which published rows fit a known one, with all rows that they hang from."""
+        name = names[int(ours.table[mine])]
+        each = classes[name].fitting(people[name], int(ours.row[mine]), {})
+        full = np.logical_and.reduce(each, axis=0)[classes[name].of_row]
+        found = np.zeros(len(theirs.table), np.bool_)
+        here = np.flatnonzero(theirs.table == ours.table[mine])
+        found[here] = full[theirs.row[here]]
+        if ours.up[mine] >= 0:
+            found[here] &= fitting(int(ours.up[mine]))[theirs.up[here]]
+        return found
 
     def have(candidates: Sequence[list[int]], taken: tuple[int, ...]) -> bool:
         at = len(taken)
@@ -273,11 +270,13 @@ def _who_fits(
             for other in candidates[at]
         )
 
+    fits = [fitting(mine) for mine in known.tolist()]
+    for each in fits:
+        within = np.intersect1d(within, theirs.person[each])
     found = []
     for person in within.tolist():
-        rows = theirs.rows(person).tolist()
-        candidates = [[row for row in rows if fits(int(mine), row)] for mine in known.tolist()]
-        if all(candidates) and have(candidates, ()):
+        rows = theirs.rows(person)
+        if have([rows[each[rows]].tolist() for each in fits], ()):
             found.append(person)
     return np.array(found, np.int64)
 
