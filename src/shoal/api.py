@@ -252,7 +252,8 @@ def anonymize_tables(
         roles: for each table what its columns are: options of `anonymize` about columns, as
             ``{"stays": {"quasi_identifiers": ["ward"], "drop": ["note"]}}``, or each column with
             its role, as ``{"stays": {"ward": "quasi-identifier", "note": "drop"}}``; "key" names a
-            key that no link names, which becomes pseudonyms, too. The kind "items" is that of a quasi-identifier whose cells are sets of codes: each is an event.
+            key that no link names, which becomes pseudonyms, too. The kind "items" is
+            that of a quasi-identifier whose cells are sets of codes: each is an event.
         knows_events: how many events of a person an attacker knows: 1, 2 or 3.
         privacy: promises beyond k about sensitive columns of the table about people.
         person_key: as in `anonymize`; pseudonyms are then the same in every release.
