@@ -24,10 +24,16 @@ def runs_of(results: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, 
                 yield algorithm, minimised, k, cell, entry["mebibytes"]
 
 
+def complete(results: dict[str, Any]) -> dict[str, Any]:
+    """Return the algorithms that were run with every measure; baselines were with NCP only."""
+    most = max(len(row) for row in results["cells"].values())
+    return {a: row for a, row in results["cells"].items() if len(row) == most}
+
+
 def ignoring(results: dict[str, Any]) -> list[str]:
     """Return the algorithms whose groups are the same whatever is minimised."""
     found = []
-    for algorithm, row in results["cells"].items():
+    for algorithm, row in complete(results).items():
         seen: dict[str, set[str]] = {}
         for entry in row.values():
             for k, cell in entry["k"].items():
@@ -40,7 +46,7 @@ def ignoring(results: dict[str, Any]) -> list[str]:
 
 def _excess(results: dict[str, Any], names: tuple[str, ...]) -> dict[str, float]:
     """Return per algorithm the mean of loss ÷ least loss, where every algorithm has a run."""
-    cells = results["cells"]
+    cells = complete(results)
     ratios: dict[str, list[float]] = {}
     for name in names:
         for k in map(str, results["ks"]):
@@ -72,7 +78,7 @@ def _wins(results: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, in
         for k in map(str, results["ks"]):
             found = {
                 a: row[name]["k"][k]["loss"][name]
-                for a, row in results["cells"].items()
+                for a, row in complete(results).items()
                 if "loss" in row.get(name, {"k": {}})["k"].get(k, {})
             }
             if found:
@@ -103,7 +109,7 @@ def guide(results: dict[str, Any]) -> Iterator[str]:
             f"{shown(first)} loses least, on average {excess[first]:.2f} times the least loss "
             f"({seconds[first]:.2f} s)."
         )
-    quickest = min(seconds, key=lambda a: seconds[a])
+    quickest = min(excess, key=lambda a: seconds[a])
     yield (
         f"- **As fast as possible:** {shown(quickest)} takes {seconds[quickest]:.2f} s and loses "
         f"{excess[quickest]:.2f} times the least."
@@ -129,7 +135,7 @@ def guide(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _cells(results: dict[str, Any]) -> Any:
-    return results["cells"].items()
+    return complete(results).items()
 
 
 def _runner_up(excess: dict[str, float], best: str) -> str:
@@ -150,7 +156,7 @@ def _sensitive(results: dict[str, Any], classes: tuple[str, ...]) -> Iterator[st
     wins, total = _wins(results, classes)
     best = max(wins, key=lambda a: wins[a])
     price = []
-    for row in results["cells"].values():
+    for row in complete(results).values():
         for k in map(str, results["ks"]):
             plain, own = (row[m]["k"].get(k, {}) for m in ("ncp", classes[0]))
             if "loss" in plain and "loss" in own and plain["loss"]["ncp"] > 0:
@@ -186,7 +192,7 @@ def _wholes(excess: dict[str, float]) -> Iterator[str]:
 def _worst_measure(results: dict[str, Any], public: tuple[str, ...]) -> str:
     """Say how much is lost in one measure by minimising another."""
     ratios: dict[tuple[str, str], list[float]] = {}
-    for row in results["cells"].values():
+    for row in complete(results).values():
         for k in map(str, results["ks"]):
             for name in public:
                 own = row[name]["k"].get(k, {})

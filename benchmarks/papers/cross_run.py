@@ -157,12 +157,14 @@ def run(
 def of_the_papers() -> tuple[str, ...]:
     """Return the measures that any table has; squared errors of means are another field's.
 
-    Without the sum of diameters, which compares all pairs of records of groups of thousands, too.
+    Without the sum of diameters, which compares all pairs of records of groups of thousands, too,
+    and without C_avg, which is the average class size divided by k.
     """
     return tuple(
         name
         for name in measures()
-        if not getattr(load("measures", name), "of_means", False) and name != "diameters"
+        if not getattr(load("measures", name), "of_means", False)
+        and name not in ("diameters", "c-avg")
     )
 
 

@@ -125,7 +125,7 @@ def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
             w=0.0,
             options={**AT_ONCE, **_at_most(1)},
         )
-        for k in (weighted_ks[0],)
+        for k in weighted_ks
     }
     shapes = {
         f"{alpha} {omega}": [

@@ -84,12 +84,13 @@ def anonymize(
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
     strict: bool = False,
-    style: Style | Mapping[str, Any] | None = None,
+    style: Style | Mapping[str, Any] | str | None = None,
 ) -> Release[FrameT]:
     """Return a release of the table in which nobody stands out from fewer than k.
 
     Args:
-        frame: pandas, polars or pyarrow; the release has the same type.
+        frame: pandas, polars, pyarrow, Modin, or what hands its columns over as Arrow (a relation
+            of DuckDB, an expression of Ibis); the release has the same type, else it is Arrow.
         k: smallest allowed group, at least 2.
         quasi_identifiers: columns that could single a person out together; they are generalised.
         sensitive: columns that are kept as they are and that privacy models look at.
@@ -168,7 +169,8 @@ def anonymize(
         shuffle: False keeps the order of the input, which may tell who is who. Otherwise the
             order depends on the published rows alone.
         strict: True makes no release that comes with a warning; `PromiseError` says which.
-        style: how generalised cells are written; a `shoal.Style` or its options.
+        style: how generalised cells are written; a `shoal.Style`, its options, or
+            ``"shuffled"`` for exact values shuffled within groups.
 
     Raises:
         ShoalError: with one sentence on what is wrong and what to do. `PromiseError` if no
@@ -365,7 +367,7 @@ def refine(
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
     strict: bool = False,
-    style: Style | Mapping[str, Any] | None = None,
+    style: Style | Mapping[str, Any] | str | None = None,
 ) -> Release[FrameT]:
     """Return a release made from groups that came from elsewhere, after lowering their loss.
 
@@ -482,6 +484,7 @@ def verify(
     top: Mapping[str, Any] | None = None,
     bottom: Mapping[str, Any] | None = None,
     person: str | None = None,
+    shuffled: str | Iterable[str] = (),
 ) -> Verification:
     """Check a published table against its promises, from that table alone.
 
@@ -491,7 +494,7 @@ def verify(
     ``notes`` of the result says where the two differ.
 
     Args:
-        frame: the published table (pandas, polars or pyarrow).
+        frame: the published table, in any type that `anonymize` takes.
         k: the promised size of the smallest group.
         quasi_identifiers: the columns that could single a person out.
         sensitive: the columns that the privacy models look at.
@@ -510,6 +513,8 @@ def verify(
         person: the column that says whose row it is, if it is published (as pseudonyms): people
             are counted then. Without it rows are, which is the same only if every row is a
             different person.
+        shuffled: the columns whose exact cells are shuffled within groups
+            (``style="shuffled"``); the column of the groups is the quasi-identifier then.
 
     Returns:
         What was measured, never a cell; true if every promise holds. Its ``judgement`` is the
@@ -538,9 +543,11 @@ def verify(
         about_all=promises_about_all(models, schema, Style()),
         grids=read_grids(grid, Style(), hierarchies, orders, top, bottom),
         people=person,
+        shuffled=bool(shuffled),
         **said,
     )
-    return judged(found, table, person=person, **said)
+    unlinked = listed(shuffled, "shuffled")
+    return judged(found, table, person=person, shuffled=unlinked, **said)
 
 
 def score(

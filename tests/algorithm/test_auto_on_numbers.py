@@ -19,7 +19,15 @@ PAPERS = (
     "loukides-shao",
     "chiu-tsai",
     "mdav",
+    "v-mdav",
+    "mhm",
+    "tfrp",
+    "top-down-greedy",
+    "r-gather",
+    "forest",
+    "systematic",
 )
+"""All that need no hierarchies."""
 
 SHAPES = {
     "uniform": lambda rng, n: rng.random(n),

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 def test_every_place_names_tests_that_are_there():
     page = (ROOT / "docs" / "where-it-runs.md").read_text(encoding="utf-8")
     rows = [line.split("|") for line in page.splitlines() if line.startswith("| ")]
-    places = [row for row in rows if row[1].strip() not in ("where", "---")]
+    places = [row for row in rows if len(row) == 6 and row[1].strip() != "where"]
     assert len(places) >= 8
     for row in places:
         tests = re.findall(r"`(tests/[\w/.]+)`", row[3])

@@ -8,6 +8,7 @@ import json
 import pickle
 import struct
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -109,6 +110,7 @@ FRAMES = {
     "pandas with categories": lambda: as_pandas(categories=True),
     "pyarrow": lambda: as_arrow(categories=False),
     "pyarrow with dictionaries": lambda: as_arrow(categories=True),
+    "DuckDB": lambda: duckdb.from_arrow(as_arrow(categories=False)),
 }
 
 

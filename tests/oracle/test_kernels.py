@@ -367,11 +367,21 @@ def test_a_scan_from_python_is_what_a_group_costs_with_each_row(measure):
             assert found[row] == row_cost(table, run.scanner, run.model, [*members, row])
 
 
-@pytest.mark.parametrize("members", [[], [-1], [10_000]])
+@pytest.mark.parametrize("members", [[], [-1], [10_000], [0.5], ["a"], [[0]], None, [10**30]])
 def test_a_scan_of_rows_that_are_not_there_is_refused(members):
     table = next(iter(small_tables(71, count=1)))
     with pytest.raises(ValueError, match="row numbers from 0 to"):
         make_run(table, "ncp", 2, 0).scanner.costs_with(members)
+
+
+def test_a_group_that_is_not_there_is_refused():
+    table = next(iter(small_tables(71, count=1)))
+    groups = Partition(np.zeros(table.n_rows, np.int32), 1)
+    state = GroupState(make_run(table, "ncp", 2, 0).scanner, groups)
+    for ask in (state.nearest, lambda g: state.merge(0, g), lambda g: state.merge(g, 0)):
+        for g in (-1, 1, 10**7):
+            with pytest.raises(IndexError, match="no group; there are 1"):
+                ask(g)
 
 
 def test_a_helper_that_python_calls_says_so_and_does_not_crash():

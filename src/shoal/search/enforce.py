@@ -60,11 +60,19 @@ class GroupState:
 
     def nearest(self, g: int) -> int:
         """Return the group whose union with g costs least more, −1 if there is no other."""
+        self._check(g)
         best: int = nearest_group(self.scanner.space, self.closed, g, self.scratch)
         return best
 
+    def _check(self, g: int) -> None:
+        """Refuse what is no group: the kernels would read and write beyond the end."""
+        if not 0 <= g < self.n_groups:
+            raise IndexError(f"{g} is no group; there are {self.n_groups}")
+
     def merge(self, g: int, h: int) -> None:
         """Merge group h into group g."""
+        self._check(g)
+        self._check(h)
         merge_groups(self.scanner.space, self.closed, g, h, self.scratch.query)
         self.into[h] = g
 

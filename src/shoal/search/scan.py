@@ -98,10 +98,16 @@ class Scanner:
         """
         found, spare = np.empty(self.n_rows, np.int64), self.costs()
         hist = np.zeros(self.n_classes, np.int64)
-        rows = np.asarray(members, np.int64)
-        if not len(rows) or rows.min() < 0 or rows.max() >= self.n_rows:
+        rows = np.asarray(members)
+        if (
+            rows.ndim != 1
+            or rows.dtype.kind not in "iu"
+            or not len(rows)
+            or not 0 <= int(rows.min()) <= int(rows.max()) < self.n_rows
+        ):
             msg = f"members must be row numbers from 0 to {self.n_rows - 1}, at least one"
             raise ValueError(msg)
+        rows = rows.astype(np.int64)
         cost_with_each(self.records, rows, self.query(), hist, spare, found)
         return found
 

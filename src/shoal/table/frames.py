@@ -8,35 +8,53 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import narwhals as nw
     import polars as pl
 
 
+_ARROW = "__arrow_c_stream__"
+"""What a table has that hands its columns over as Arrow: the PyCapsule interface."""
+
+
 def to_polars(frame: Any) -> pl.DataFrame:
-    """Return any supported dataframe (pandas, polars, pyarrow) as polars, copying little.
+    """Return any dataframe as polars, copying little.
+
+    pandas, polars, pyarrow, Modin, and whatever hands its columns over as Arrow, such as relations
+    of DuckDB and expressions of Ibis, which are computed here, once.
 
     Raises:
-        DataError: the object is no dataframe, or holds a column of mixed Python types.
+        DataError: the object is no dataframe, cannot be computed, or holds a column of mixed Python
+            types.
     """
     import narwhals as nw
     import polars as pl
 
+    frame = nw.to_native(frame, pass_through=True)
     if isinstance(frame, pl.DataFrame):
         return frame
     if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
+        return _computed(frame.collect)
     try:
         eager = nw.from_native(frame, eager_only=True)
     except nw.exceptions.DuplicateError:
         raise _same_name() from None
     except TypeError:
+        if _hands_over_columns(frame):
+            return _computed(lambda: pl.DataFrame(frame))
         raise DataError(
-            "The table must be a pandas, polars or pyarrow dataframe, got {name}; read files "
-            "with shoal.read_table(path) first.",
+            "The table must be a dataframe (pandas, polars, pyarrow, or another that hands its "
+            "columns over as Arrow), got {name}; read files with shoal.read_table(path) first, and "
+            "give tables of Spark to shoal.spark.anonymize.",
             name=type(frame).__name__,
         ) from None
+    return _from_eager(eager)
+
+
+def _from_eager(eager: nw.DataFrame[Any]) -> pl.DataFrame:
+    import polars as pl
+
     if len(set(eager.columns)) != len(eager.columns):
         raise _same_name()
     if not all(isinstance(name, str) for name in eager.columns):
@@ -60,6 +78,35 @@ def to_polars(frame: Any) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def _hands_over_columns(table: object) -> bool:
+    """Tell whether a table hands its columns over as Arrow; one of Spark stays where it is."""
+    import narwhals as nw
+
+    if type(table).__module__.startswith("pyspark.") or nw.dependencies.is_into_series(table):
+        return False
+    return hasattr(type(table), _ARROW)
+
+
+def _computed(compute: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+    """Return what a table computes.
+
+    Raises:
+        DataError: it cannot; what its library says may show a cell.
+    """
+    import polars as pl
+
+    try:
+        return compute()
+    except pl.exceptions.DuplicateError:
+        raise _same_name() from None
+    except Exception as error:  # noqa: BLE001 - each library has its own
+        raise DataError(
+            "The table cannot be computed ({kind}); compute it by itself to see why, and give the "
+            "result.",
+            kind=type(error).__name__,
+        ) from None
+
+
 def is_frame(table: object) -> bool:
     """Tell whether something is a dataframe that `to_polars` may know, and no column or array."""
     import narwhals as nw
@@ -70,7 +117,7 @@ def is_frame(table: object) -> bool:
     try:
         found = nw.from_native(table, eager_only=True, allow_series=True)  # type: ignore[call-overload]  # that is the test
     except TypeError:
-        return False
+        return _hands_over_columns(table)
     except nw.exceptions.NarwhalsError:  # two columns of one name
         return True
     return isinstance(found, nw.DataFrame)
@@ -103,27 +150,49 @@ def as_days(column: pl.Series) -> pl.Series:
 
 
 def back_from_polars(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
-    """Return the published table in the type that came in; kept columns keep their data type."""
+    """Return the published table in the type that came in; kept columns keep their data type.
+
+    What was computed for it (a lazy frame, a relation, an expression) comes back as a table:
+    polars for polars, else Arrow, which is pyarrow where that is installed.
+    """
     import narwhals as nw
     import polars as pl
 
+    if isinstance(like, nw.DataFrame | nw.LazyFrame):
+        return nw.from_native(back_from_polars(published, like.to_native(), kept))
     if isinstance(like, pl.DataFrame | pl.LazyFrame):
         return published
-    native = nw.from_native(like, eager_only=True)
-    if native.implementation.is_pandas():
-        return _to_pandas(published, like, kept)
-    if native.implementation.is_pyarrow():
-        return _to_arrow(published, like, kept)
-    return nw.from_native(published).to_dict(as_series=False)
+    try:
+        library = nw.from_native(like, eager_only=True).implementation
+    except TypeError:
+        library = nw.Implementation.UNKNOWN
+    ways = {
+        nw.Implementation.PANDAS: _to_pandas,
+        nw.Implementation.MODIN: _to_modin,
+        nw.Implementation.PYARROW: _to_arrow,
+    }
+    return ways.get(library, _to_some_arrow)(published, like, kept)
+
+
+def _to_some_arrow(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
+    del like, kept
+    with contextlib.suppress(ImportError):
+        return published.to_arrow()
+    return published
+
+
+def _to_modin(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
+    return type(like)(_to_pandas(published, like.iloc[:0].modin.to_pandas(), kept))
 
 
 def _to_pandas(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
     import numpy as np
     import polars as pl
 
-    frame = published.to_pandas()
+    is_arrow = all(hasattr(dtype, "pyarrow_dtype") for dtype in like.dtypes)
+    frame = published.to_pandas(use_pyarrow_extension_array=is_arrow)
     for column in published.get_columns():  # floats do not hold every whole number
-        if column.name in kept:
+        if column.name in kept or is_arrow:
             continue
         if column.dtype.is_integer() and column.null_count():
             frame[column.name] = type(like)({"": column.to_list()}, dtype=str(column.dtype))[""]

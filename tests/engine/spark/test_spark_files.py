@@ -22,7 +22,7 @@ import shoal.spark
 from shoal.cli.app import app
 from shoal.engine.spark import folder as folders
 from shoal.engine.spark.folder import settle_footer
-from shoal.errors import OptionError, PromiseError
+from shoal.errors import DataError, OptionError, PromiseError
 
 VERIFIED = {"quasi_identifiers": FEW, "sensitive": ["disease", "stage"]}
 
@@ -235,3 +235,8 @@ def test_a_run_that_is_terminated_leaves_no_folder_behind(tmp_path, ended):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(run.pid, signal.SIGKILL)
         run.wait()
+
+
+def test_a_table_of_spark_is_not_taken_to_one_machine_without_a_word(spark):
+    with pytest.raises(DataError, match="give tables of Spark to"):
+        shoal.anonymize(spark.range(10), 2, quasi_identifiers="id")
