@@ -183,6 +183,8 @@ def test_the_join_attack_finds_k_people_or_more_and_more_in_the_tables_as_they_w
         ({"links": {"people.who": "events.who", "events.who": "people.who"}}, "One table is about"),
         ({"knows_events": 4}, "1, 2 or 3"),
         ({"knows_events": True}, "knows_events"),
+        ({"style": {"cells": "shuffled"}}, "generalised cells"),
+        ({"style": {"numeric": "mean"}}, "generalised cells"),
         ({"roles": {"people": {"quasi_identifiers": "age"}, "nothing": {}}}, "which is no table"),
         ({"roles": {"people": {"age": "quasi-identifier"}}}, "secret"),
         ({"roles": {"people": {"quasi_identifiers": "age", "k": 3}}}, "for all tables together"),

@@ -157,6 +157,11 @@ def build_tables_request(
         own = {n: v for n, v in shared.items() if above is None or n not in _OF_PEOPLE}
         found[name] = _table_request(name, said, own, (key, link, above))
     first = found[order[0]].request
+    if first.style.cells != "generalised" or first.style.numeric in ("mean", "median"):
+        raise OptionError(
+            "Several tables are published in generalised cells, so that what events tell can be "
+            "counted; leave cells and numeric = mean or median out of the style."
+        )
     key = open_key(options.get("person_key"))
     return TablesRequest(found, int(first.k), events.knows_events, key)
 
