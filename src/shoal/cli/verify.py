@@ -74,9 +74,8 @@ def verify(
     from shoal.run.outputs import name_of
     from shoal.settings.inputs import missing_texts
 
-    if _is_of_several(job, certificate):
-        said = [*asked, *promises, *(["--public-key"] if public_key is not None else [])]
-        _verify_tables(published, (job, certificate), said, reading, as_json=as_json, quiet=quiet)
+    said = [*asked, *promises, *(["--public-key"] if public_key is not None else [])]
+    if _verify_tables(published, (job, certificate), said, reading, as_json=as_json, quiet=quiet):
         return
     if certificate is not None:
         known = {"hierarchies", "population", "population_counts"}
@@ -198,8 +197,8 @@ def _verify_tables(
     *,
     as_json: bool,
     quiet: bool,
-) -> None:
-    """Check several tables against their job or their certificate.
+) -> bool:
+    """Check several tables against their job or their certificate; return whether they are of such.
 
     Raises:
         OptionError: something is said that these say already.
@@ -208,6 +207,8 @@ def _verify_tables(
     from shoal.settings.job_file import read_tables_job
 
     job, certificate = terms
+    if not _is_of_several(job, certificate):
+        return False
     said = [*said, *(name for name in reading if name != "format")]
     if said:
         raise OptionError(
@@ -233,6 +234,7 @@ def _verify_tables(
         print_tables_verification(found)
     if not found.holds:
         raise typer.Exit(1)
+    return True
 
 
 def _show(
