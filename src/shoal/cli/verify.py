@@ -17,8 +17,6 @@ from shoal.messages import Message, joined
 from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shoal.publish.verify import Verification
     from shoal.report.certificate import CertificateFile
     from shoal.report.verify_certificate import Certified
@@ -74,8 +72,13 @@ def verify(
     from shoal.run.outputs import name_of
     from shoal.settings.inputs import missing_texts
 
-    said = [*asked, *promises, *(["--public-key"] if public_key is not None else [])]
-    if _verify_tables(published, (job, certificate), said, reading, as_json=as_json, quiet=quiet):
+    if _verify_tables(
+        published,
+        (job, certificate),
+        (asked, promises, {} if public_key is None else {"--public-key": public_key}, reading),
+        as_json=as_json,
+        quiet=quiet,
+    ):
         return
     if certificate is not None:
         known = {"hierarchies", "population", "population_counts"}
@@ -192,8 +195,7 @@ def _is_of_several(job: str | None, certificate: str | None) -> bool:
 def _verify_tables(
     published: str,
     terms: tuple[str | None, str | None],
-    said: Sequence[object],
-    reading: Said,
+    others: tuple[Said, ...],
     *,
     as_json: bool,
     quiet: bool,
@@ -209,7 +211,7 @@ def _verify_tables(
     job, certificate = terms
     if not _is_of_several(job, certificate):
         return False
-    said = [*said, *(name for name in reading if name != "format")]
+    said = [name for other in others for name in other if name != "format"]
     if said:
         raise OptionError(
             "Of several tables, the job or the certificate says what was promised; leave {name} "
@@ -218,7 +220,7 @@ def _verify_tables(
         )
     if job is not None and certificate is not None:
         raise OptionError("Give the job or the certificate, not both.")
-    form = reading.get("format")
+    form = others[-1].get("format")
     if certificate is not None:
         found = verify_tables_certificate(published, certificate, form=form)
     else:

@@ -239,6 +239,8 @@ def stage(
 class _Pending:
     """A written table that waits for its commit; one of several is committed with the first."""
 
+    connection: psycopg.Connection[Any]
+
     def __init__(self, location: Location, first: _Pending | None = None) -> None:
         self._location, self._first = location, first
         self.options = location.options

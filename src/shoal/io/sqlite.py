@@ -181,6 +181,8 @@ def stage(
 class _Pending:
     """A written table that waits for its commit; one of several is committed with the first."""
 
+    connection: sqlite3.Connection
+
     def __init__(self, location: Location, first: _Pending | None = None) -> None:
         self._location = location
         self.path = _path(location)

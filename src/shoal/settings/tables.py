@@ -162,8 +162,8 @@ def build_tables_request(
             "Several tables are published in generalised cells, so that what events tell can be "
             "counted; leave cells and numeric = mean or median out of the style."
         )
-    key = open_key(options.get("person_key"))
-    return TablesRequest(found, int(first.k), events.knows_events, key)
+    person_key = open_key(options.get("person_key"))
+    return TablesRequest(found, int(first.k), events.knows_events, person_key)
 
 
 def terms_of_links(
