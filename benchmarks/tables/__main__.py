@@ -33,7 +33,7 @@ from shoal.table.partition import Partition
 
 K = 10
 SEED = 1
-TARGETS = 200
+TARGETS = 100
 TABLES = ("patients", "stays", "diagnoses")
 PLACES, CODES = 5, 3
 """Of one row per person: so many stays, and so many diagnoses of each."""
@@ -158,7 +158,9 @@ def attacked(release: shoal.TablesRelease, tables: dict[str, pl.DataFrame]) -> d
 
 
 def measure(people: int, large: int) -> dict[str, Any]:
-    """Measure losses, attacks, time and memory."""
+    """Measure losses, attacks, time and memory; what is timed is the work, not the clock."""
+    command = [sys.executable, "-m", "benchmarks.tables.one", str(large)]
+    many = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     tables = tables_of(people)
     runs = []
     with warnings.catch_warnings():
@@ -186,8 +188,7 @@ def measure(people: int, large: int) -> dict[str, Any]:
         print(flat, flush=True)
         bare = bare_attack(tables)
         print(bare, flush=True)
-    command = [sys.executable, "-m", "benchmarks.tables.one", str(large)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told, _ = many.communicate()
     return {
         "machine": machine(),
         "rows": {name: frame.height for name, frame in tables.items()},
@@ -195,7 +196,7 @@ def measure(people: int, large: int) -> dict[str, Any]:
         "alone": one,
         "flat": flat,
         "bare": bare,
-        "large": json.loads(done.stdout.splitlines()[-1]),
+        "large": json.loads(told.splitlines()[-1]),
     }
 
 
@@ -323,6 +324,6 @@ if __name__ == "__main__":
         __doc__,
         measure,
         page,
-        people=(20_000, "people whose tables are compared"),
+        people=(4_000, "people whose tables are compared"),
         large=(100_000, "people whose tables are timed"),
     )
