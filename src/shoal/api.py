@@ -81,7 +81,7 @@ def anonymize(
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
     strict: bool = False,
-    style: Style | Mapping[str, Any] | None = None,
+    style: Style | Mapping[str, Any] | str | None = None,
 ) -> Release[FrameT]:
     """Return a release of the table in which nobody stands out from fewer than k.
 
@@ -166,7 +166,8 @@ def anonymize(
         shuffle: False keeps the order of the input, which may tell who is who. Otherwise the
             order depends on the published rows alone.
         strict: True makes no release that comes with a warning; `PromiseError` says which.
-        style: how generalised cells are written; a `shoal.Style` or its options.
+        style: how generalised cells are written; a `shoal.Style`, its options, or
+            ``"shuffled"`` for exact values shuffled within groups.
 
     Raises:
         ShoalError: with one sentence on what is wrong and what to do. `PromiseError` if no
@@ -260,7 +261,7 @@ def refine(
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
     strict: bool = False,
-    style: Style | Mapping[str, Any] | None = None,
+    style: Style | Mapping[str, Any] | str | None = None,
 ) -> Release[FrameT]:
     """Return a release made from groups that came from elsewhere, after lowering their loss.
 
@@ -377,6 +378,7 @@ def verify(
     top: Mapping[str, Any] | None = None,
     bottom: Mapping[str, Any] | None = None,
     person: str | None = None,
+    shuffled: str | Iterable[str] = (),
 ) -> Verification:
     """Check a published table against its promises, from that table alone.
 
@@ -405,6 +407,8 @@ def verify(
         person: the column that says whose row it is, if it is published (as pseudonyms): people
             are counted then. Without it rows are, which is the same only if every row is a
             different person.
+        shuffled: the columns whose exact cells are shuffled within groups
+            (``style="shuffled"``); the column of the groups is the quasi-identifier then.
 
     Returns:
         What was measured, never a cell; true if every promise holds. Its ``judgement`` is the
@@ -433,9 +437,11 @@ def verify(
         about_all=promises_about_all(models, schema, Style()),
         grids=read_grids(grid, Style(), hierarchies, orders, top, bottom),
         people=person,
+        shuffled=bool(shuffled),
         **said,
     )
-    return judged(found, table, person=person, **said)
+    unlinked = listed(shuffled, "shuffled")
+    return judged(found, table, person=person, shuffled=unlinked, **said)
 
 
 def score(

@@ -81,3 +81,30 @@ def test_what_is_wrong_is_said_in_a_sentence(shoal_runs, safe, words, says):
     assert made.status == 2
     assert says in made.err
     assert made.out == ""
+
+
+def test_people_are_counted_as_the_job_or_the_flag_says_and_rows_are_named_as_rows(
+    shoal_runs, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    lines = ["Patientennummer;Station;Aufnahme"]
+    lines += [f"P{n % 30};{'NS'[n % 2]};{1 + n % 28:02}.03.2024" for n in range(90)]
+    lines += ["Summe;;90"]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    by = ("tabulate", "t.csv", "--by", "Station")
+    asked = shoal_runs(*by)
+    assert asked.status == 2
+    assert "--extra-rows drop" in asked.err
+    rows = shoal_runs(*by, "--extra-rows", "drop")
+    assert "Rows were counted; where people have several, say --person" in rows.out
+    assert ["N", "45"] in [line.split() for line in rows.out.splitlines()]
+    flag = shoal_runs(*by, "--extra-rows", "drop", "--person", "Patientennummer")
+    assert shoal_runs("init", "t.csv", "--yes").status == 0
+    job = shoal_runs(*by, "--job", "job.toml")
+    assert job.status == 0, job.err
+    assert flag.out == job.out
+    assert ["N", "15"] in [line.split() for line in job.out.splitlines()]
+    assert "People were counted, each once." in job.out
+    several = shoal_runs("tabulate", "t.csv", "--by", "Aufnahme", "--job", "job.toml")
+    assert "of 30 are in several lines, and totals count them in each" in several.out
+    assert shoal_runs(*by, "--person", "nobody", "--extra-rows", "drop").status == 2

@@ -251,3 +251,102 @@ def test_tables_that_cannot_be_counted_are_refused():
 def test_what_is_no_table_of_counts_is_refused(csv, says):
     with pytest.raises(DataError, match=says):
         parse_counts(csv, ["a"], count_rule(10, 1))
+
+
+# -- people who have several rows ------------------------------------------------------------------
+
+
+def visits(seed, n=60):
+    chance = random.Random(seed)
+    return [
+        (f"p{who}", ward, sex)
+        for who in range(n)
+        for sex in [chance.choice("FM")]
+        for ward in chance.choices(["a", "b", "c"], [5, 3, 1], k=chance.randint(1, 4))
+    ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_people_count_once_in_a_line_and_lines_about_few_of_them_are_hidden(seed):
+    rows = visits(seed)
+    frame = pl.DataFrame(rows, ["who", "ward", "sex"], orient="row")
+    table = shoal.tabulate(frame, ["ward", "sex"], minimum=8, person="who")
+    lines = {(ward, sex): set() for ward in ["a", "b", "c", TOTAL] for sex in ["F", "M", TOTAL]}
+    pairs = dict.fromkeys(lines, 0)
+    for who, ward, sex in {*rows}:
+        for line in itertools.product((ward, TOTAL), (sex, TOTAL)):
+            lines[line].add(who)
+            pairs[line] += 1
+    for ward, sex, count in table.frame.rows():
+        people = len(lines[ward, sex])
+        if count is not None:
+            assert count == pairs[ward, sex]
+        if 0 < people < 8:
+            assert count is None, (ward, sex, people)
+    several = [who for who in lines[TOTAL, TOTAL] if len({w for p, w, _ in rows if p == who}) > 1]
+    assert (table.n_people, table.n_in_several) == (60, len(several))
+    assert several
+    table.verify()
+    turned = frame.sample(fraction=1.0, shuffle=True, seed=3)
+    again = shoal.tabulate(turned, ["ward", "sex"], minimum=8, person="who")
+    assert again.to_csv() == table.to_csv()
+
+
+def test_many_rows_of_few_people_are_few_people():
+    frame = pl.DataFrame({"who": [n % 4 for n in range(40)], "ward": ["x"] * 40})
+    assert shoal.tabulate(frame, "ward").n_hidden == 0
+    assert shoal.tabulate(frame, "ward", person="who").n_hidden == 2
+    own = frame.with_columns(who=pl.int_range(pl.len()))
+    assert shoal.tabulate(own, "ward", person="who").shown.tolist() == [40, 40]
+    unknown = frame.with_columns(who=pl.lit(None, dtype=pl.String))
+    assert shoal.tabulate(unknown, "ward", person="who").n_hidden == 2
+
+
+def test_a_total_of_enough_pairs_and_too_few_people_is_hidden():
+    rows = [(f"p{n}", ward) for n in range(6) for ward in "ab"]
+    frame = pl.DataFrame(rows, ["who", "ward"], orient="row")
+    table = shoal.tabulate(frame, "ward", minimum=8, person="who")
+    assert table.shown.tolist() == [HIDDEN] * 3  # the total would be 12, and tells of 6
+
+
+# -- whole numbers -----------------------------------------------------------------------------
+
+
+def test_bounds_are_whole_where_corners_are_not():
+    optimize = pytest.importorskip("scipy.optimize")
+    rng = np.random.default_rng(2)
+    halves = 0
+    for _ in range(share(40, 12)):
+        inner = rng.integers(1, 4, size=(3, 3, 3))
+        counts = inner
+        for axis in range(3):
+            counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+        shown = counts.copy()
+        shown[:3, :3, :3] = HIDDEN
+        shown[3, 3, :3] = HIDDEN
+        rows, ends = [], []
+        for line in np.ndindex(shown.shape):
+            if max(line) == 3 and shown[line] != HIDDEN:
+                inside = [
+                    all(t in (3, p) for p, t in zip(place, line, strict=True))
+                    for place in np.ndindex(3, 3, 3)
+                ]
+                rows.append(np.array(inside, float))
+                ends.append(shown[line])
+        equal = optimize.LinearConstraint(np.array(rows), ends, ends)
+        bounds = Bounds(shown, Rule(3))
+        for place in [(0, 0, 0), (1, 2, 0), (2, 1, 1)]:
+            cost = np.array([float(each == place) for each in np.ndindex(3, 3, 3)])
+            found = [
+                optimize.milp(
+                    sign * cost,
+                    constraints=equal,
+                    integrality=np.ones(27),
+                    bounds=optimize.Bounds(1, np.inf),
+                )
+                for sign in (1, -1)
+            ]
+            wanted = tuple(float(round(abs(each.fun))) for each in found)
+            assert bounds.of(place) == wanted
+        halves += bounds._in_whole_numbers is not None
+    assert halves  # or nothing was tried

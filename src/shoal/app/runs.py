@@ -311,7 +311,7 @@ def settled(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, Any]:
     schema = request.schema(frame.columns)
     frame = move_dates(frame, schema, request.person_key)
     schema = infer_kinds(schema, nw.from_native(frame), request.unknown_values)
-    return frame, settle_grids(schema, frame, by_default=request.default_grid)
+    return frame, settle_grids(schema, frame, by_default=request.grids_by_default)
 
 
 def look_beside(files: RunFiles, job: Job, frame: pl.DataFrame) -> Beside | None:
@@ -338,6 +338,8 @@ def look_beside(files: RunFiles, job: Job, frame: pl.DataFrame) -> Beside | None
     if len(groups) != frame.height:
         return None
     request = job.request()
+    if request.style.shuffles:  # cells of a group are not what its rows have in common
+        return None
     frame, schema = settled(request, frame)
     if schema.shifted and request.person_key is None:
         return None

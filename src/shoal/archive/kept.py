@@ -68,6 +68,11 @@ def check_style(release: ReleaseData) -> None:
     Raises:
         DataError: they are.
     """
+    if release.style is not None and release.style.shuffles:
+        raise DataError(
+            "A release of shuffled cells cannot be kept: it has no generalised cells that further "
+            "rows, or later releases, could be compared with."
+        )
     if release.style is not None and release.style.numeric == "struct":
         raise DataError(
             "A release with intervals as structs cannot be kept; publish them as intervals or "

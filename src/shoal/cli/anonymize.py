@@ -69,7 +69,7 @@ def print_plan(job: Job) -> None:
     frame, schema = source.load(request, no_progress, memory_check=False)
     frame = move_dates(frame, schema)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True), request.unknown_values)
-    schema = settle_grids(schema, frame, by_default=request.default_grid)
+    schema = settle_grids(schema, frame, by_default=request.grids_by_default)
     table = with_listings(encode(frame, schema), request.style, int(request.k))
     promises = _check_promises(request, table)
     need = source.need(schema, frame.height)

@@ -111,7 +111,11 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     facts.add_row(words("Rows suppressed"), gone)
     facts.add_row(words("Groups"), number(verification.n_groups, ","))
     _add_risk(facts, verification, release.whose)
-    facts.add_row(words("Detail lost (ncp)"), number(release.scores["ncp"], ".1%"))
+    lost = words("Detail lost (ncp)")
+    if verification.shuffled:
+        facts.add_row(words("Cells"), words("exact, shuffled within groups"))
+        lost = words("Lost if generalised (ncp)")
+    facts.add_row(lost, number(release.scores["ncp"], ".1%"))
     if release.n_suppressed:
         facts.add_row(words("by the rows kept"), number(release.kept_loss, ".1%"))
     measure = release.parameters.get("measure", "ncp")
@@ -125,7 +129,8 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     console.print(facts)
     who = who_is_counted(release)
     covered = {each.name: each.covered for each in release.facts.columns}
-    _print_losses(console, release.scores.by_column.get("ncp", {}), covered, who)
+    if not verification.shuffled:
+        _print_losses(console, release.scores.by_column.get("ncp", {}), covered, who)
     for each in release.facts.columns:
         if each.stretched:
             console.print(_stretched(each, who), markup=False, soft_wrap=True)
@@ -259,6 +264,8 @@ def _add_risk(facts: Table, verification: Verification, whose: str = "assumed") 
         chance = Message(
             "1 in {n:,}, by the certificate's word: it counts people", n=verification.k
         )
+    if verification.shuffled:
+        chance = Message("not limited: exact values show who may be in the table")
     facts.add_row(words("Highest re-identification risk"), words(chance))
 
 
@@ -326,13 +333,22 @@ def _meaning(verification: Verification, n_columns: int, whose: str = "assumed")
     people = verification.fewest_people
     smallest = verification.smallest_group if people is None else people
     columns = plural("in the quasi-identifier", "in the {n} quasi-identifiers", n_columns)
-    if smallest == 1:
+    if smallest == 1 and not verification.shuffled:
         return words(
             "At least one person stands alone {columns}: do not publish this table.",
             columns=columns,
         )
     others = plural("1 other", "{n:,} others", smallest - 1)
-    if people is None and whose == "doubtful":
+    if verification.shuffled:
+        what = Message("rows") if people is None else Message("people")
+        sentence = Message(
+            "Which cells of a group belong together is hidden among at least {n:,} {what}. This is "
+            "not k-anonymity: who knows some values of a person sees whether anybody in the table "
+            "has them.",
+            n=smallest,
+            what=what,
+        )
+    elif people is None and whose == "doubtful":
         sentence = Message(
             "Every row looks the same as at least {others} {columns}. How many people that "
             "are is not known: people seem to have several rows.",

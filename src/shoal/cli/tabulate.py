@@ -47,6 +47,15 @@ def tabulate(
             "--for", help="Minimum and rounding of a regulator: cms or nhs.", metavar="REGIME"
         ),
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            "--person",
+            help="The column that says whose row it is: people are counted, not rows.",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    job: opt.JobFile = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", help="Write the table as CSV.", metavar="FILE"),
@@ -64,11 +73,12 @@ def tabulate(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Count rows by columns, and hide what would tell of few people.
+    """Count rows, or people, by columns, and hide what would tell of few people.
 
-    Numbers from 1 to below the minimum are hidden (*), and so many others that nobody can work a
-    hidden one out from the totals to fewer than MINIMUM possible numbers. What is written is read
-    back and verified first, from its own numbers alone.
+    With --job TABLE is read as the original of that job is, and its people are counted. Numbers
+    from 1 to below the minimum are hidden (*), and so many others that nobody can work a hidden one
+    out from the totals to fewer than MINIMUM possible numbers. What is written is read back and
+    verified first, from its own numbers alone.
 
     Exit status: 0 done, 1 a small number is shown or can be worked out (--check), 2 the table
     cannot be counted.
@@ -78,6 +88,7 @@ def tabulate(
     from shoal.settings.inputs import read_input
     from shoal.study.tabulate import count_rule, parse_counts, read_counts
     from shoal.study.tabulate import tabulate as count
+    from shoal.table.schema import Role
 
     columns = opt.parse_names(by)
     minimum, round_to = _rule_of(regime, minimum, round_to)
@@ -93,12 +104,14 @@ def tabulate(
         from shoal.run.outputs import refuse_existing
 
         refuse_existing([output])
-    table = count(
-        read_input(opt.input_of(Input(extra_rows="keep"), data, reading), published=True),
-        columns,
-        minimum=minimum,
-        round_to=round_to,
-    )
+    if job is None:
+        frame = read_input(opt.input_of(Input(), data, reading), published=True)
+    else:
+        asked = opt.job_of(job, {}, source=data, reading=reading)
+        frame = read_input(asked.input, details=asked.schema_options())
+        whose = [name for name, each in asked.columns.items() if each.role is Role.PERSON]
+        person = person or next(iter(whose), None)
+    table = count(frame, columns, minimum=minimum, round_to=round_to, person=person)
     text = table.to_csv()
     parse_counts(text, columns, table.rule).verify()
     if output is not None:
@@ -106,7 +119,8 @@ def tabulate(
 
         atomic_write_text(output, text)
     if as_json:
-        print_json({"by": columns, "hidden": table.n_hidden, "lines": table.frame.to_dicts()})
+        told = {"by": columns, "counted": "rows" if table.n_people is None else "people"}
+        print_json({**told, "hidden": table.n_hidden, "lines": table.frame.to_dicts()})
     elif not quiet:
         _print(table)
 
@@ -166,6 +180,19 @@ def _print(table: CountTable) -> None:
     if not wide and table.frame.height > _MOST_SHOWN:
         more = table.frame.height - _MOST_SHOWN
         say(Message("… and {n:,} more lines; -o FILE writes all.", n=more))
+    if table.n_people is None:
+        say(Message("Rows were counted; where people have several, say --person COLUMN."))
+    elif table.n_in_several:
+        say(
+            Message(
+                "People were counted, each once in a line; {n:,} of {people:,} are in several "
+                "lines, and totals count them in each.",
+                n=table.n_in_several,
+                people=table.n_people,
+            )
+        )
+    else:
+        say(Message("People were counted, each once."))
     say(
         Message(
             "{n:,} of {total:,} numbers are hidden ({star}); for each of them at least {least:,} "

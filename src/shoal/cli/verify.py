@@ -97,6 +97,7 @@ def verify(
     from shoal.privacy import parse_privacy
     from shoal.publish.cells import columns_needed, note_on_names
     from shoal.publish.recode import Style
+    from shoal.publish.shuffled import GROUP
     from shoal.publish.verification_terms import promises_of, read_grids, read_trees
     from shoal.publish.verify import verify_table
     from shoal.release_reader.classes import promises_about_all, schema_of_population
@@ -104,6 +105,9 @@ def verify(
     from shoal.settings.request import open_populations
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
+    style = Style.from_dict(wanted.style)
+    if style.shuffles:
+        quasi = [GROUP]
     person = counted = next(iter(columns["person"]), None)
     source = release_of(wanted, published, reading, alone=True)
     trees = {name: tree for name, tree in columns["hierarchies"].items() if name in sensitive}
@@ -115,7 +119,6 @@ def verify(
         quasi,
         **{each: columns[each] for each in ("hierarchies", "kinds", "orders", "grid")},
     )
-    style = Style.from_dict(wanted.style)
 
     def pick(names: list[str]) -> list[str]:
         columns_needed(names, quasi, sensitive)  # what is not there is said before rows are read
@@ -153,6 +156,7 @@ def verify(
             columns["top"],
             columns["bottom"],
         ),
+        shuffled=style.shuffles,
     )
     in_promises = [*sensitive, *([] if person is None else [person])]
     beside = (*written.beside, *note_on_names(written.columns, quasi, in_promises))
@@ -165,6 +169,7 @@ def verify(
         missing_values=missing_texts(source),
         spelled=written.spelled,
         unseen=counted is not None and person is None,
+        shuffled=columns["quasi_identifiers"] if style.shuffles else (),
     )
     _show(checked, name_of(published), len(quasi), strict=strict, as_json=as_json, quiet=quiet)
 

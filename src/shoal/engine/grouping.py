@@ -72,6 +72,15 @@ class LocalWork:
     run: Run
     coded: bool
 
+    @property
+    def published_schema(self) -> Schema:
+        """What the columns of the published table are."""
+        if not self.request.style.shuffles:
+            return self.schema
+        from shoal.publish.shuffled import schema_of_shuffled
+
+        return schema_of_shuffled(self.schema)
+
     def without(self, rows: NDArray[np.int64], allowed: int) -> LocalWork:
         """Return the work on all but these rows of its table, of which more may be left out."""
         keep = np.ones(self.table.n_rows, np.bool_)

@@ -31,7 +31,7 @@ from shoal.measure.scores import (
 )
 from shoal.messages import Message
 from shoal.profile.repeated_people import find_signs
-from shoal.publish.aggregates import gather_facts
+from shoal.publish.aggregates import gather_facts, without_intervals
 from shoal.publish.danger import find_dangers
 from shoal.publish.people import (
     PublishedTable,
@@ -39,6 +39,7 @@ from shoal.publish.people import (
     number_people,
 )
 from shoal.publish.recode import recode, with_listings
+from shoal.publish.shuffled import doubt_of_shuffled, schema_of_shuffled, shuffle_within_groups
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
 from shoal.search.enforce import violations
@@ -130,7 +131,7 @@ class LocalEngine:
         asked, schema = schema, infer_kinds(schema, nw.from_native(frame), request.unknown_values)
         for note in notes_on_unknown(asked, schema):
             warn(note)
-        schema = settle_grids(schema, frame, by_default=request.default_grid)
+        schema = settle_grids(schema, frame, by_default=request.grids_by_default)
         if schema.is_coded:
             from shoal.table.coding import clamp_frame
 
@@ -138,7 +139,10 @@ class LocalEngine:
         whole = with_listings(encode(frame, schema), request.style, int(request.k))
         for attribute in whole.attributes:
             check_width(attribute)
-        if self.owned:
+        if request.style.shuffles:
+            warn(doubt_of_shuffled(int(request.k)))
+            schema_of_shuffled(schema)  # the name of its groups is free
+        elif self.owned:
             for name in schema.quasi_identifiers:
                 frame.drop_in_place(name)
         kept = _rows_to_publish(whole, request)
@@ -220,15 +224,20 @@ class LocalEngine:
 
             key = self.key or token_bytes(KEY_BYTES)
             frame = frame.with_columns(keyed_pseudonyms(frame.get_column(name), key))
-        published, rows = recode(
-            frame,
-            work.schema,
-            work.whole,
-            groups,
-            work.request.style,
-            shuffle=work.request.shuffle,
-            coded=work.coded,
-        )
+        if work.request.style.shuffles:
+            published, rows = shuffle_within_groups(
+                frame, work.schema, groups, shuffle=work.request.shuffle
+            )
+        else:
+            published, rows = recode(
+                frame,
+                work.schema,
+                work.whole,
+                groups,
+                work.request.style,
+                shuffle=work.request.shuffle,
+                coded=work.coded,
+            )
         if ids is not None:
             ids = ids.gather(pl.Series(rows, dtype=pl.UInt32))
         return PublishedTable(published, number_people(work.schema, whose, rows), ids)
@@ -248,11 +257,12 @@ class LocalEngine:
             published.frame,
             people=published.people,
             k=int(work.request.k),
-            quasi_identifiers=work.schema.quasi_identifiers,
+            quasi_identifiers=work.published_schema.quasi_identifiers,
             sensitive=work.schema.sensitive,
             promises=promises_of(work.request.privacy, trees_of(work.schema)),
             about_all=about_all,
-            grids=grids_of(work.schema, work.request.style),
+            grids=grids_of(work.published_schema, work.request.style),
+            shuffled=work.request.style.shuffles,
         )
 
     def measure(self, work: LocalWork, groups: Partition, published: PublishedTable) -> Measured:
@@ -264,20 +274,23 @@ class LocalEngine:
 
             measure = work.run.model.measure
             bound = bound_table(whole, int(request.k), measure, request.threads, work.run.progress)
+        exact = request.style.shuffles  # every cell is as it was
+        seen = _of_equal_rows(whole, groups) if exact else groups
+        facts = gather_facts(
+            whole,
+            seen,
+            published.frame,
+            k=int(request.k),
+            style=request.style,
+            within=request.within,
+        )
         return Measured(
-            schema=work.schema,
+            schema=work.published_schema,
             n_rows=whole.n_rows,
             n_groups=groups.n_groups,
             n_suppressed=groups.n_suppressed,
             scores=_score(whole, groups, request),
-            facts=gather_facts(
-                whole,
-                groups,
-                published.frame,
-                k=int(request.k),
-                style=request.style,
-                within=request.within,
-            ),
+            facts=without_intervals(facts) if exact else facts,
             bound=bound,
         )
 
@@ -324,6 +337,15 @@ class GivenGroupsEngine(LocalEngine):
         elif request.seconds is not None:  # as long as there is time and anything is gained
             effort = replace(effort, sweeps=MANY, rounds=MANY, min_gain=0.0)
         return work.in_input_order(refine_for_release(work, groups, effort))
+
+
+def _of_equal_rows(table: EncodedTable, groups: Partition) -> Partition:
+    """Return the published rows in groups of those that are equal in all quasi-identifiers."""
+    kept = groups.labels != SUPPRESSED
+    equal = Partition.of_equal_rows([each.codes[kept] for each in table.attributes])
+    labels = np.full(table.n_rows, SUPPRESSED, np.int32)
+    labels[kept] = equal.labels
+    return Partition(labels, equal.n_groups)
 
 
 def _check_whose(request: Request, algorithm: Algorithm) -> None:

@@ -26,7 +26,7 @@ class FileFormat:
         read: makes a table of the bytes of a file; see `shoal.io.read.read_arrow`. None where
             text is cut into cells at a separator.
         scan: reads some columns of several files without having them whole in memory, if the
-            format can; see `shoal.io.read.scan_parquet`.
+            format can, and those that their folders stand for; see `shoal.io.read.scan_parquet`.
         count: tells the rows of a file from its description, if it has one.
         read_raw: reads cells as they are written; see `shoal.io.raw_reader.read_delimited`. None
             where cells have types, so that they are read as always.

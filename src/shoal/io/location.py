@@ -28,6 +28,8 @@ _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 # What somebody may have meant to be a URL: a slash or colon too few, or no scheme at all.
 _ALMOST = re.compile(r"(?:postgres(?:ql)?|sqlite3?)(?::|//)", re.IGNORECASE)
 _NO_SCHEME = re.compile(r"[^/@:]+:[^@]*@[^@/]+(?:/.*)?")
+_PARTITION = re.compile(r"(?P<name>[^=./\\]+)=(?P<value>[^/\\]*)")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _SELECT = re.compile(r"(?:SELECT|WITH|VALUES)\b", re.IGNORECASE)
 _SECRET = re.compile(r"pass|pwd|sslkey", re.IGNORECASE)
 _QUERY = "shoal_query"
@@ -301,7 +303,9 @@ def _files_of(name: str, file_format: str | None) -> list[str]:
         return [name]
     path = Path(name) if "\0" not in name else None
     if path is not None and path.is_dir():
+        _refuse_lake(path)
         tables = [each for each in sorted(path.iterdir()) if _is_table(each, file_format)]
+        tables += [file for part in _parts_of(path) for file in _tables_below(part, file_format)]
         if not tables:
             raise DataError("There is no table in the folder {name!r}; name a file.", name=name)
         return [str(each) for each in tables]
@@ -313,6 +317,70 @@ def _files_of(name: str, file_format: str | None) -> list[str]:
             raise DataError("No file fits {name!r}.", name=name)
         return matches
     return [name]
+
+
+def _refuse_lake(folder: Path) -> None:
+    """Refuse the folder of a table of Delta or Iceberg: its files hold rows that were deleted, too.
+
+    Raises:
+        DataError: it is one.
+    """
+    signs = {"Delta": folder / "_delta_log", "Iceberg": folder / "metadata" / "version-hint.text"}
+    written = [kind for kind, sign in signs.items() if sign.exists()]
+    written += ["Iceberg"] if any(folder.glob("metadata/*.metadata.json")) else []
+    if written:
+        raise DataError(
+            "{folder!r} is a table of {kind}, whose files may hold rows that were deleted; write "
+            "its present version to Parquet, or hand it over as a frame (shoal.anonymize).",
+            folder=str(folder),
+            kind=written[0],
+        )
+
+
+def _parts_of(folder: Path) -> list[Path]:
+    """Return the folders in a folder that are parts of a table, as in ``year=2024``."""
+    inside = sorted(folder.iterdir())
+    return [each for each in inside if _PARTITION.fullmatch(each.name) and each.is_dir()]
+
+
+def _tables_below(part: Path, file_format: str | None) -> list[Path]:
+    """Return the tables in a part, and in the parts that it has.
+
+    Raises:
+        DataError: they are no Parquet, which alone is read with the columns of its folders.
+    """
+    found = [each for each in sorted(part.iterdir()) if _is_table(each, file_format)]
+    if any(detect_format(str(each), file_format).row.scan is None for each in found):
+        raise DataError(
+            "Folders that are named by the values of a column are read if their files are Parquet; "
+            "write them as Parquet, or name the files one by one."
+        )
+    return [
+        *found,
+        *(file for each in _parts_of(part) for file in _tables_below(each, file_format)),
+    ]
+
+
+def partition_of(
+    path: str | PathLike[str], table: str | PathLike[str] | None = None
+) -> dict[str, str | None]:
+    """Return the columns that the folders of a file stand for, with its values as they are written.
+
+    Args:
+        path: the file.
+        table: the folder of the table; folders above it stand for nothing.
+
+    >>> partition_of("visits/country=DE/year=2024/part-0.parquet")
+    {'country': 'DE', 'year': '2024'}
+    """
+    found: dict[str, str | None] = {}
+    for folder in Path(path).parents:
+        said = _PARTITION.fullmatch(folder.name)
+        if said is None or folder == (None if table is None else Path(table)):
+            break
+        value = unquote(said["value"])
+        found[unquote(said["name"])] = None if value == _NO_VALUE else value
+    return dict(reversed(found.items()))
 
 
 def _is_table(path: Path, file_format: str | None) -> bool:
@@ -335,7 +403,10 @@ def refuse_among(source: Sources, output: str, what: str) -> None:
     for name in [os.fspath(each) for each in given]:
         if name == "-" or is_database(name) or Path(name).is_file():
             continue
-        inside = Path(name).is_dir() and Path(output).absolute().parent.samefile(name)
+        folder = Path(output).absolute().parent
+        while _PARTITION.fullmatch(folder.name):
+            folder = folder.parent
+        inside = Path(name).is_dir() and folder.is_dir() and folder.samefile(name)
         if inside or (glob.has_magic(name) and Path(output).absolute().match(str(Path(name)))):
             raise OptionError(
                 "{what:capital} {output!r} would be among the inputs {name!r} of the next run; "

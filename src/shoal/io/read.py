@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from contextlib import suppress
+from os import PathLike
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ from shoal.io.location import (
     check_same_columns,
     input_files,
     is_database,
+    partition_of,
     refuse_almost_url,
     shown_name,
 )
@@ -172,6 +174,8 @@ def read_table(  # noqa: PLR0913 - one argument per option
     markers = (missing_values,) if isinstance(missing_values, str) else tuple(missing_values)
     texts = tuple(each for each in markers if each)  # where cells have types, "" is a value
     path, *others = input_files(source, format)
+    given = [source] if isinstance(source, (str, PathLike)) else list(source)
+    tables = [Path(each) for each in given if Path(each).is_dir()]
     if is_database(path):
         from shoal.io.database import column_names, read_sql
 
@@ -211,7 +215,9 @@ def read_table(  # noqa: PLR0913 - one argument per option
             )
         frame: pl.DataFrame
         if found.row.scan is not None and path != "-" and stream.size:
-            frame = resolve_name(found.row.scan)([path, *others], columns, coded=coded)
+            frame = resolve_name(found.row.scan)(
+                [path, *others], columns, coded=coded, tables=tables
+            )
             frame = without_markers(frame, texts)
         else:
             data = stream.read_all()
@@ -288,8 +294,15 @@ def _as_said(
 
 
 def called(path: str) -> str:
-    """Return what messages call a file."""
-    return Message("Standard input") if path == "-" else repr(path)
+    """Return what messages call a file; the values that its folders are named by are cells."""
+    if path == "-":
+        return Message("Standard input")
+    shown = Path(path)
+    for name in partition_of(path):
+        shown = Path(
+            *(f"{name}=…" if each.startswith(f"{name}=") else each for each in shown.parts)
+        )
+    return repr(str(shown) if partition_of(path) else path)
 
 
 def _one_format(paths: list[str], format_name: str | None) -> Format:
@@ -357,27 +370,42 @@ def _rows_read(
     return report
 
 
-def scan_parquet(paths: list[str], columns: Columns, *, coded: bool) -> pl.DataFrame:
-    """Read columns of Parquet files that are one table, never the whole of their text at once."""
+def scan_parquet(
+    paths: list[str], columns: Columns, *, coded: bool, tables: Collection[Path] = ()
+) -> pl.DataFrame:
+    """Read columns of Parquet files that are one table, never the whole of their text at once.
+
+    Args:
+        paths: the files.
+        columns: those that are wanted.
+        coded: whether text may be codes.
+        tables: folders that are tables: those in them that are named by values are columns.
+    """
     import polars as pl
 
-    tables: list[pl.LazyFrame] = []
+    scans: list[pl.LazyFrame] = []
     first, n_rows = called(paths[0]), 0
     schema = pl.Schema()
     for path in paths:
         note_input(path)
         table, rows = _scan_parquet(path)
         found = table.collect_schema()
-        if tables:
+        if scans:
             check_same_columns(first, schema.names(), called(path), found.names())
             _check_same_types(first, schema, called(path), found)
         else:
             schema = found
         n_rows += rows
-        tables.append(table)
+        scans.append(table)
+    parts = _partitions(paths, tables, schema.names())
+    for place in range(len(scans) if parts.width else 0):
+        said = parts.row(place, named=True)
+        literals = (pl.lit(said[name], kind).alias(name) for name, kind in parts.schema.items())
+        scans[place] = scans[place].with_columns(literals)
+    schema = pl.Schema({**schema, **parts.schema})
     wanted = pick_columns(schema.names(), columns, name=first)
     check_rows(first, n_rows, {each: schema[each] for each in wanted})
-    table = pl.concat([each.select(wanted) for each in tables], how="vertical_relaxed")
+    table = pl.concat([each.select(wanted) for each in scans], how="vertical_relaxed")
     try:
         if coded:
             start = table.head(_SAMPLE_ROWS).collect()
@@ -387,6 +415,32 @@ def scan_parquet(paths: list[str], columns: Columns, *, coded: bool) -> pl.DataF
         return table.collect(engine="streaming")
     except _unreadable():
         raise _damaged(first, "Parquet") from None
+
+
+def _partitions(paths: list[str], tables: Collection[Path], names: list[str]) -> pl.DataFrame:
+    """Return the columns that the folders of files stand for, a row for each file, typed.
+
+    Those that the files have themselves are left out.
+
+    Raises:
+        DataError: files stand in folders of other columns.
+    """
+    import polars as pl
+
+    found = [
+        next((partition_of(path, each) for each in tables if each in Path(path).parents), {})
+        for path in paths
+    ]
+    columns = list(found[0])
+    if any(list(each) != columns for each in found):
+        raise DataError(
+            "The folders of {name} do not stand for the same columns everywhere; a table has the "
+            "same columns in every folder.",
+            name=called(str(next(iter(tables)))),
+        )
+    wanted = {name: pl.String for name in columns if name not in names}
+    rows = [[each[name] for name in wanted] for each in found]
+    return type_columns(pl.DataFrame(rows, schema=wanted, orient="row"))
 
 
 def _scan_parquet(path: str) -> tuple[pl.LazyFrame, int]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.hierarchy import canonical_label
+from shoal.measure.scores import Scores
 from shoal.messages import Message, plural
 from shoal.publish.loss import (
     covered_shares,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.measure.scores import Scores
     from shoal.publish.recode import Style
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute, EncodedTable
@@ -532,6 +532,13 @@ def _strata(
         loss = ordered_sum(lost[of_group == code]) / int(sizes.sum())
         found.append(Stratum(label, int(sizes.sum()), len(sizes), int(sizes.min()), round(loss, 4)))
     return tuple(sorted(found, key=lambda each: (-each.rows, each.label)))
+
+
+def without_intervals(facts: Facts) -> Facts:
+    """Return facts of a table that publishes exact values: no share of people is covered."""
+    columns = tuple(replace(each, covered=None) for each in facts.columns)
+    by_column = {name: each for name, each in facts.scores.by_column.items() if name != "covered"}
+    return replace(facts, columns=columns, scores=Scores(facts.scores, by_column))
 
 
 def publishes_centres(attribute: Attribute, style: Style) -> bool:

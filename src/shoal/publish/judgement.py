@@ -34,11 +34,13 @@ are said to be unknown to others must not find more people than such a guess wou
 
 _WHO = {"people": Message("people"), "rows": Message("rows")}
 _FIRST = (
+    "shuffled cells",
     "earlier releases",
     "several rows",
     "not checked",
     "names people",
     "names are cells",
+    "regulator",
     "known value",
     "few left",
     "exact columns",

@@ -71,8 +71,13 @@ class RowHash:
         """
         for seed, total in zip(_SEEDS, self._hashes, strict=True):
             own = hash_cells(cells, seed)
-            _mix(total)
+            mix(total)
             np.add(total, own if rows is None else own[rows], out=total)
+
+    @property
+    def first(self) -> Hashes:
+        """The first of both hashes of every row, of the columns so far."""
+        return self._hashes[0]
 
     def different(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return one row for each of the different things that rows show, and how many do."""
@@ -100,8 +105,8 @@ class RowHash:
         import polars as pl
 
         first, second = self._hashes
-        _mix(first)
-        _mix(second)
+        mix(first)
+        mix(second)
         order = pl.Series(first).arg_sort().to_numpy()
         ahead, behind = order[:-1], order[1:]
         # Different rows with the same hash are as good as impossible; the other one tells them
@@ -111,7 +116,7 @@ class RowHash:
         return order.astype(np.int64, copy=False)
 
 
-def _mix(total: NDArray[np.uint64]) -> None:
+def mix(total: NDArray[np.uint64]) -> None:
     """Spread every bit over the others, so that columns do not cancel each other out."""
     total *= _ODD
     total ^= total >> np.uint64(29)
@@ -149,6 +154,7 @@ def _shown(cells: Iterable[object]) -> list[str]:
 
 Numeric = Literal["interval", "bounds", "struct", "mean", "median"]
 Categories = Literal["node", "values"]
+Cells = Literal["generalised", "shuffled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +183,9 @@ class Style:
             are published as their set, in place of ``suppressed``; 1 publishes none. A set never
             holds a value that fewer than k people have, and is never all values of the column.
             The search, its measures and `Release.scores` take such a cell as suppressed.
+        cells: ``generalised`` to what a group has in common, or ``shuffled``: exact values, each
+            column permuted by itself within every group, and a column ``group`` that says which
+            group a row is in (`shoal.publish.shuffled`). That is not k-anonymous.
     """
 
     numeric: Numeric = "interval"
@@ -187,6 +196,7 @@ class Style:
     set_separator: str = ", "
     categories: Categories = "node"
     flat_values: int = 8
+    cells: Cells = "generalised"
 
     def __post_init__(self) -> None:
         most = self.flat_values
@@ -206,6 +216,7 @@ class Style:
         for option, known in (
             ("numeric", get_args(Numeric)),
             ("categories", get_args(Categories)),
+            ("cells", get_args(Cells)),
         ):
             given = getattr(self, option)
             if given not in known:
@@ -233,6 +244,11 @@ class Style:
             )
         if not self.set_separator:
             raise OptionError("The style's set_separator must not be empty.")
+
+    @property
+    def shuffles(self) -> bool:
+        """Whether cells are exact, and shuffled within groups."""
+        return self.cells == "shuffled"
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any]) -> Style:
@@ -397,7 +413,7 @@ def unite_equal(table: EncodedTable, partition: Partition, style: Style) -> Part
     """Return the groups as a reader sees them: those that publish the same cells are one."""
     import polars as pl
 
-    if partition.recoded or partition.n_groups < 2:
+    if partition.recoded or partition.n_groups < 2 or style.shuffles:
         return partition
     cells = [
         cell.cast(pl.String) if cell.dtype == pl.Object else cell

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
@@ -42,6 +42,8 @@ BESIDE = "the people of all releases"
 """By what a check over several releases is judged (`shoal.life.guarantee`)."""
 POPULATION = "verification, with the population"
 """By what a check is judged that compares the published cells with the table of everybody."""
+GROUP_SIZE = "group size"
+"""What is promised by k where cells are shuffled within groups."""
 OWN_RULE = "the model's own rule"
 """By what a check is judged for which verification has no predicate."""
 
@@ -132,10 +134,11 @@ class Verification:
         n_rows: number of published rows.
         highest_risk: chance to pick the right person of the smallest group, 1 / its people; where
             nobody has said whose rows they are, 1 / its rows, which is right only if every row
-            is a different person.
+            is a different person. 1 where cells are shuffled: who is in the table is not hidden.
         violating_groups: groups that break at least one promise.
         violating_rows: rows in those groups.
-        checks: each promise on its own, k-anonymity first.
+        checks: each promise on its own, first k-anonymity, or the size of groups (`GROUP_SIZE`)
+            where cells are shuffled, which is less.
         notes: where a reader and a person would disagree about which cells are equal: of the
             sensitive columns that promises are about, and of quasi-identifiers if k is broken;
             and what a file holds beside its table.
@@ -162,6 +165,11 @@ class Verification:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether cells are exact and shuffled within groups, which is not k-anonymous."""
+        return self.checks[0].name == GROUP_SIZE
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, ready for JSON."""
@@ -447,6 +455,7 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
     grids: Sequence[GridPromise] = (),
     people: NDArray[np.integer[Any]] | str | None = None,
     about_all: Sequence[WholePromise] = (),
+    shuffled: bool = False,
 ) -> Verification:
     """Check a published table against its promises.
 
@@ -471,6 +480,8 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
         people: number of each row's person, or the column that says whose row it is. Groups are
             then counted in people, and so are sensitive values: each once for a person.
         about_all: promises about all groups together.
+        shuffled: whether the quasi-identifier is the group of a row, within which exact cells are
+            shuffled; that is not called k-anonymity.
 
     Raises:
         OptionError: k is no whole number of at least 2, or a promise cannot be checked.
@@ -541,7 +552,8 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
     notes = [note_on_readings(each) for _, each in columns.values() if len(each.readings) > 1]
     if int(many.min()) < size:
         notes += _notes_on_keys([table.get_column(name) for name in keys])
-    return verification_of([found], size, about, more=more, notes=notes)
+    verified = verification_of([found], size, about, more=more, notes=notes)
+    return _of_shuffled(verified) if shuffled else verified
 
 
 def _in_order(cells: pl.Series, coded: Sequence[GridPromise]) -> pl.Series:
@@ -617,6 +629,22 @@ def _k_check(k: int, smallest: int, sentence: Message) -> Check:
         holds=smallest >= k,
         sentence=sentence,
     )
+
+
+def _of_shuffled(found: Verification) -> Verification:
+    """Return what was found of shuffled cells: how large groups are, and that this is less."""
+    check, people = found.checks[0], found.fewest_people is not None
+    smallest = check.promised if people and check.holds else check.measured
+    sentence = Message(
+        "{verdict}: exact cells are shuffled within groups of at least {k:,} {who}; the smallest "
+        "has {n:,} or more. That is not k-anonymity.",
+        verdict=Message("Holds") if check.holds else Message("Broken"),
+        k=found.k,
+        who=Message("people") if people else Message("rows"),
+        n=int(smallest),
+    )
+    first = replace(check, name=GROUP_SIZE, sentence=sentence)
+    return replace(found, checks=(first, *found.checks[1:]), highest_risk=1.0)
 
 
 def in_people(words: str) -> str:

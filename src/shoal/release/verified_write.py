@@ -175,6 +175,7 @@ def _verify(
             if isinstance(dtype, pl.Enum)
         },
         spelled=written.spelled,
+        shuffled=bool(release.schema.shuffled),
     )
     refuse_broken(verification)
     if not stands:

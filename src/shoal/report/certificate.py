@@ -30,6 +30,7 @@ from shoal.messages import Message
 from shoal.publish.coding_check import CodingPromise
 from shoal.publish.judgement import OpenPoint, point_of
 from shoal.publish.label_check import LabelPromise
+from shoal.publish.shuffled import NOT_K_ANONYMOUS
 from shoal.runtime.sanitize import plain_values
 from shoal.settings.files import About
 from shoal.table.grid import Grid
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 2
 """Grows when a key changes its meaning or disappears; new keys may appear without."""
 
+SHUFFLED = "shuffled"
+"""What a certificate calls the role of a column whose exact cells are shuffled within groups."""
 _PACKAGES = {"shoal": "shoal-anonymity", "numpy": "numpy", "numba": "numba", "polars": "polars"}
 # Values of a column would be cells of the table; with the seed and the input a run is repeated.
 _NEVER = frozenset({"seed", "orders", "hierarchies", "missing_values"})
@@ -75,6 +78,8 @@ def build_certificate(
         highest_risk = 1 / release.k
     elif release.whose == "doubtful":  # it has not been established
         highest_risk = None
+    if verification.shuffled:  # who is in the table is not hidden
+        highest_risk = None
     scores = release.facts.scores.to_dict()  # what the published table tells by itself
     scores["scores"]["average-class-size"] = release.n_published / max(verification.n_groups, 1)
     certificate = {
@@ -91,7 +96,7 @@ def build_certificate(
         "columns": [
             {
                 "name": column.name,
-                "role": column.role.value,
+                "role": SHUFFLED if column.shuffled else column.role.value,
                 **{row.name: _told(column, row) for row in COLUMN_ROWS.values() if row.certificate},
                 "hierarchy_height": (
                     None if column.hierarchy is None else column.hierarchy.tree_height
@@ -116,6 +121,7 @@ def build_certificate(
         "grids": [_promised(grid, release) for grid in release.grids],
         "verified": verification.read_from,
         "counted": what_is_counted(release),
+        **({"shuffled": NOT_K_ANONYMOUS.sentence} if verification.shuffled else {}),
         "risk": {
             "groups": verification.n_groups,
             "smallest_group": verification.smallest_group,
@@ -256,6 +262,7 @@ class Terms:
         open: what was found open when the certificate was made.
         broken: promises that it says are broken.
         read_as: how the dates and numbers of columns are written in the input.
+        shuffled: the columns whose exact cells are shuffled within groups.
     """
 
     k: int
@@ -272,6 +279,7 @@ class Terms:
     open: tuple[OpenPoint, ...] = ()
     broken: tuple[str, ...] = ()
     read_as: Mapping[str, str] = field(default_factory=dict)
+    shuffled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,6 +494,7 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
             for each in content["columns"]
             if each.get("read_as") is not None
         },
+        shuffled=tuple(name for name, role in columns if role == SHUFFLED),
     )
 
 

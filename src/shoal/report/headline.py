@@ -27,6 +27,7 @@ from shoal.publish.judgement import Counted, OpenPoint, judge
 from shoal.publish.people import doubt_of_pseudonyms
 from shoal.publish.reader_view import Groups, sensitive_facts
 from shoal.publish.recode import RowHash
+from shoal.publish.shuffled import NOT_K_ANONYMOUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,7 +49,7 @@ NOT_CHECKED = OpenPoint(
 _MOST_ROWS = 20_000
 
 
-def judged(
+def judged(  # noqa: PLR0913 - one named argument for each thing that is known
     found: Verification,
     table: pl.DataFrame,
     *,
@@ -60,6 +61,7 @@ def judged(
     unseen: bool = False,
     told: Iterable[OpenPoint] = (),
     broken: Iterable[str] = (),
+    shuffled: Iterable[str] = (),
 ) -> Verification:
     """Return what was verified with its headline, and doubts about columns among its notes.
 
@@ -74,9 +76,10 @@ def judged(
         unseen: whether promises count people whom the table does not tell apart.
         told: what the certificate of this table says is open.
         broken: promises that it says are broken.
+        shuffled: columns whose exact cells are shuffled within groups.
     """
     keys = columns_needed(table.columns, quasi_identifiers)
-    named = {*keys, *sensitive, person}
+    named = {*keys, *sensitive, person, *shuffled}
     exact = (*sensitive, *(name for name in table.columns if name not in named))
     people = None
     if person is not None:
@@ -104,6 +107,8 @@ def judged(
     doubts += [] if person is None else [doubt_of_pseudonyms()]
     failed = [check.name for check in found.checks if not check.holds] or list(broken)
     points = [NOT_CHECKED] if unseen else []
+    if found.shuffled and all(each.what != NOT_K_ANONYMOUS.what for each in told):
+        points.append(NOT_K_ANONYMOUS)
     headline = judge(failed, counted, doubts, [*points, *told])
     return replace(found, judgement=headline, notes=(*found.notes, *doubts))
 

@@ -20,6 +20,7 @@ from jinja2.ext import Extension, InternationalizationExtension
 from jinja2.lexer import Token
 from markupsafe import Markup
 
+from shoal.errors import OptionError
 from shoal.messages import Message
 from shoal.messages.language import LANGUAGES, Language
 from shoal.options import one_of
@@ -134,6 +135,11 @@ def render_report(
         drawn.sort(key=lambda each: (-each.certain_rows, -each.most_certain, -each.farthest))
     losses = [(column.name, column.loss) for column in release.facts.columns]
     one_of(*LANGUAGES)("language", language)
+    if regime is not None and release.verification.shuffled:
+        raise OptionError(
+            "A release of shuffled cells is not k-anonymous, so that no regulator's threshold is "
+            "kept by it; leave regime out, or publish generalised cells."
+        )
     about, was, now = about or About(), risk_of(before, fraction), risk_of(after, fraction)
     answered = None
     if regime is not None:

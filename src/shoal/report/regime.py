@@ -32,7 +32,7 @@ MOST_NAMES = 12
 OLDEST, ZIP_DIGITS = 89, 3
 _PUBLISHED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE)
 _COARSE = ("year", "decade")
-_SHOWN_ALREADY = ("kind", "grid", "weight", "scale", "read_as")
+_SHOWN_ALREADY = ("kind", "grid", "weight", "scale", "read_as", "top", "bottom")
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,21 @@ def technique(column: Column, release: ReleaseData) -> str:
     elif column.kind.algebra == "interval":
         done = Message("generalised to intervals")
         if grid:
-            done = Message("generalised to intervals that end on lines: {grid}", grid=str(grid))
+            done = Message(
+                "generalised to intervals that end on lines: {grid}", grid=Message(str(grid))
+            )
     elif column.kind.algebra == "set":
         done = Message("generalised to sets of values")
     elif column.hierarchy is not None and column.hierarchy.tree_height > 1:
         done = Message("generalised along its hierarchy")
     else:
         done = Message("kept or not published")
-    said = [
+    ends = (
+        (Message("{end} and more are one value", end=str(column.top)), column.top),
+        (Message("{end} and less are one value", end=str(column.bottom)), column.bottom),
+    )
+    said = [words for words, end in ends if end is not None]
+    said += [
         Message("{option}: {value}", option=row.name.replace("_", " "), value=str(value))
         for row in COLUMN_ROWS.values()
         if row.certificate and row.name not in _SHOWN_ALREADY

@@ -116,6 +116,11 @@ def score_published(
             "release cannot be scored; use the scores of the run (--certificate).",
             form=form,
         )
+    if style is not None and style.shuffles:
+        raise DataError(
+            "Shuffled cells are exact, so that no loss can be read from them; use the scores of "
+            "the run (--certificate)."
+        )
     table = encode(original, schema)
     options = dict(measure_options or {})
     asked = (*default_measures(table), *also) if measures is None else measures

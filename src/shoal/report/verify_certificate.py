@@ -113,6 +113,7 @@ def verify_certificate(
         unseen=terms.people and terms.person is None,
         told=terms.open if same_file else (),
         broken=() if terms.holds else terms.broken or (Message("by the word of the certificate"),),
+        shuffled=terms.shuffled,
     )
     key = stated.signed_by()
     by_trusted = None if trusted is None else key == trusted
@@ -199,6 +200,7 @@ def _verify(
         missing_values=missing_values,
         spelled=written.spelled,
         grids=[_promise_of(grid) for grid in terms.grids],
+        shuffled=bool(terms.shuffled),
     )
     named = [*terms.sensitive, *([] if terms.person is None else [terms.person])]
     beside = (*written.beside, *note_on_names(written.columns, terms.quasi_identifiers, named))

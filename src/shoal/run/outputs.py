@@ -308,9 +308,11 @@ def _held_to(regime: str, release: Release) -> Release:
         PromiseError: there is one, and the release was to be made without.
     """
     from shoal.engine.pipeline import check_notes
+    from shoal.publish.judgement import Doubt, OpenPoint
     from shoal.report.regime import unmet
 
-    notes = tuple(unmet(regime, replace(release, frame=decode_text(release.frame))))
+    found = unmet(regime, replace(release, frame=decode_text(release.frame)))
+    notes = tuple(Doubt(each, OpenPoint("regulator", each)) for each in found)
     check_notes(notes, strict=bool(release.parameters.get("strict")))
     return replace(release, warnings=(*release.warnings, *notes))
 

@@ -79,6 +79,7 @@ _READERS = (
     "init",
     "build",
     "check",
+    "tabulate",
 )
 _ORIGINALS = tuple(each for each in _READERS if each != "verify")  # which reads a release
 

@@ -135,6 +135,8 @@ def read_style(name: str, value: Any) -> Style:
 
     if isinstance(value, Style):
         return value
+    if isinstance(value, str):
+        value = {"cells": value}
     return Style.from_dict(mapping(name, value))
 
 
@@ -469,7 +471,7 @@ class Request:
     style: Style = option(
         default=None,
         check=read_style,
-        given="Style | Mapping[str, Any] | None",
+        given="Style | Mapping[str, Any] | str | None",
         toml="Mapping[str, Any]",
         help="How generalised cells are written.",
         functions=BOTH,
@@ -489,6 +491,16 @@ class Request:
                 help=Message(
                     "Of a column without a hierarchy, list up to so many values of a group, 8 "
                     "unless given; 1 publishes * instead."
+                ),
+            ),
+            "cells": Flag(
+                names=("--cells",),
+                on=("anonymize", "verify"),
+                panel="Promises",
+                metavar="FORM",
+                help=Message(
+                    "generalised, or shuffled: exact values, each column permuted by itself "
+                    "within every group, which is not k-anonymous."
                 ),
             ),
         },
@@ -520,6 +532,32 @@ class Request:
         if self.within not in quasi:
             object.__setattr__(self, "quasi_identifiers", (*quasi, self.within))
 
+    @property
+    def grids_by_default(self) -> bool:
+        """Whether columns of which no grid is said may have one: exact cells have none."""
+        return self.default_grid and not self.style.shuffles
+
+    def _check_shuffled(self) -> None:
+        """Raise if something is asked that exact cells cannot keep.
+
+        Raises:
+            OptionError: it is.
+        """
+        about = [model.label for model in self.privacy if model.about != "groups"]
+        asked = {
+            "a grid": any(self.details.get("grid", {}).values()),
+            "previous": self.previous,
+            "within": self.within,
+            **dict.fromkeys(about, True),
+        }
+        for what, said in asked.items():
+            if said:
+                raise OptionError(
+                    "Shuffled cells are exact values, so {what} cannot be kept; leave it out, or "
+                    "publish generalised cells.",
+                    what=what,
+                )
+
     def schema(self, columns: Sequence[str]) -> Schema:
         """Return what the columns of a table are, by their names.
 
@@ -527,6 +565,8 @@ class Request:
             RoleError: a column has no role, or two.
             OptionError: a detail of a column is wrong.
         """
+        if self.style.shuffles:
+            self._check_shuffled()
         if self.pseudonyms and self.person is None:
             raise OptionError(
                 "pseudonyms are asked for, but no column says whose row it is; name it with "

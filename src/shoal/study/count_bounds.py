@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Place = tuple[int, ...]
 HIDDEN = -1
 """Stands for a number that is not shown."""
-_WHOLE_CORNERS = 2  # columns: their equations are those of a flow
+_WHOLE = 1e-6  # how far from a whole number the solver may say one
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ class Bounds:
         self._sizes = tuple(size - 1 for size in shown.shape)
         self._directions = (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize)
         self._status = highspy.HighsModelStatus
-        self._model = highspy.Highs()
-        self._model.setOptionValue("output_flag", False)
-        self._model.setOptionValue("threads", 1)
+        self._highspy = highspy
+        self._model = _silent(highspy)
+        self._in_whole_numbers: Any = None
         ranges = {place: rule.range_of(int(shown[place])) for place in np.ndindex(*self._sizes)}
         self._known = np.zeros(self._sizes)
         self._variables: dict[Place, int] = {}
@@ -94,9 +94,6 @@ class Bounds:
             return
         ends = np.array([ranges[place] for place in self._variables])
         self._model.addVars(n_open, ends[:, 0].copy(), ends[:, 1].copy())
-        if shown.ndim > _WHOLE_CORNERS:
-            kinds = np.full(n_open, highspy.HighsVarType.kInteger)
-            self._model.changeColsIntegrality(n_open, np.arange(n_open, dtype=np.int32), kinds)
         parts: dict[Place, list[int]] = {}
         for place, number in self._variables.items():
             for total in product(*zip(place, self._sizes, strict=True)):
@@ -122,11 +119,7 @@ class Bounds:
         inside = [self._variables[each] for each in product(*own) if each in self._variables]
         if not inside:
             return (float(with_totals(self._known)[place]),) * 2
-        for number in inside:
-            self._model.changeColCost(number, 1.0)
-        least, most = (self._solve(direction) for direction in self._directions)
-        for number in inside:
-            self._model.changeColCost(number, 0.0)
+        least, most = (self._solve(direction, inside) for direction in self._directions)
         known = with_totals(self._known)[place]
         return least + known, most + known
 
@@ -141,22 +134,55 @@ class Bounds:
         least, most = self.of(place)
         return most - least + 1 >= self._minimum
 
-    def _solve(self, direction: Any) -> float:
-        self._model.changeObjectiveSense(direction)
-        self._model.run()
-        status = self._model.getModelStatus()
-        unbounded = (self._status.kUnbounded, self._status.kUnboundedOrInfeasible)
-        if direction == self._directions[1] and status in unbounded:
-            return math.inf  # the other direction was solved before, so there are solutions
-        if status != self._status.kOptimal:
-            raise DataError("The numbers of the table contradict each other.")
-        found = np.rint(self._model.getSolution().col_value)
+    def _solve(self, direction: Any, inside: list[int]) -> float:
+        """Return the least or the largest sum of some variables."""
+        found = self._solve_with(self._model, direction, inside)
+        if found is None:
+            return math.inf
+        if np.abs(found - np.rint(found)).max() > _WHOLE:
+            found = self._solve_with(self._whole_model(), direction, inside)
+            assert found is not None  # it is bounded where the wider one is
         table = self._known.copy()
-        table[tuple(np.array(list(self._variables)).T)] = found
+        table[tuple(np.array(list(self._variables)).T)] = np.rint(found)
         table = with_totals(table)
         self._least_seen = np.minimum(self._least_seen, table)
         self._most_seen = np.maximum(self._most_seen, table)
-        return float(np.rint(self._model.getInfo().objective_function_value))
+        return float(np.rint(found[inside]).sum())
+
+    def _solve_with(
+        self, model: Any, direction: Any, inside: list[int]
+    ) -> NDArray[np.float64] | None:
+        """Return the variables where the sum of some is least or largest; None if it is endless."""
+        places = np.array(inside, np.int32)
+        model.changeColsCost(len(places), places, np.ones(len(places)))
+        model.changeObjectiveSense(direction)
+        model.run()
+        status = model.getModelStatus()
+        found = np.array(model.getSolution().col_value)
+        model.changeColsCost(len(places), places, np.zeros(len(places)))
+        unbounded = (self._status.kUnbounded, self._status.kUnboundedOrInfeasible)
+        if direction == self._directions[1] and status in unbounded:
+            return None  # the other direction was solved before, so there are solutions
+        if status != self._status.kOptimal:
+            raise DataError("The numbers of the table contradict each other.")
+        return found
+
+    def _whole_model(self) -> Any:
+        if self._in_whole_numbers is None:
+            model = self._in_whole_numbers = _silent(self._highspy)
+            model.passModel(self._model.getLp())
+            n_open = len(self._variables)
+            kinds = np.full(n_open, self._highspy.HighsVarType.kInteger)
+            model.changeColsIntegrality(n_open, np.arange(n_open, dtype=np.int32), kinds)
+        return self._in_whole_numbers
+
+
+def _silent(highspy: Any) -> Any:
+    """Return an empty model of the solver, which prints nothing and uses one thread."""
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    model.setOptionValue("threads", 1)
+    return model
 
 
 def with_totals(counts: NDArray[Any]) -> NDArray[Any]:

@@ -26,6 +26,7 @@ import numpy as np
 from shoal.errors import DataError, OptionError, PromiseError, RoleError, refuse_unknown
 from shoal.messages import Message
 from shoal.study.count_bounds import HIDDEN, Bounds, Place, Rule, too_narrow, with_totals
+from shoal.table.encode import encode_people
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -47,12 +48,16 @@ class CountTable:
         levels: the values of each, in order, without the total.
         shown: the published numbers, an axis for each column, its total last; -1 where hidden.
         rule: how they are published.
+        n_people: how many people were counted; None if rows were.
+        n_in_several: how many of them are in several lines that are no totals.
     """
 
     by: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]
     shown: NDArray[np.int64]
     rule: Rule
+    n_people: int | None = None
+    n_in_several: int = 0
 
     @property
     def n_hidden(self) -> int:
@@ -96,9 +101,14 @@ class CountTable:
 
 
 def tabulate(
-    frame: Any, by: str | Iterable[str], *, minimum: int = 10, round_to: int = 1
+    frame: Any,
+    by: str | Iterable[str],
+    *,
+    minimum: int = 10,
+    round_to: int = 1,
+    person: str | None = None,
 ) -> CountTable:
-    """Count rows by columns, and hide what would tell of fewer people than the minimum.
+    """Count rows or people by columns, and hide what would tell of fewer than the minimum.
 
     What holds: no number from 1 to below the minimum is shown, and whoever puts all numbers and
     totals of this table together is left with at least ``minimum`` possible numbers for every
@@ -106,10 +116,13 @@ def tabulate(
     together.
 
     Args:
-        frame: pandas, polars or pyarrow; one row for each person.
+        frame: pandas, polars or pyarrow; one row for each person, unless `person` is given.
         by: up to four columns.
         minimum: the smallest number that is shown, beside 0.
         round_to: numbers are rounded to multiples of it; 1 leaves them exact.
+        person: the column that says whose row it is. Each person then counts once in a line; a
+            total is the sum of its lines, so it counts those who are in several of them in each,
+            and is hidden, too, if it is about fewer people than the minimum.
 
     Raises:
         OptionError: an option is wrong, or the table would be too large.
@@ -117,8 +130,22 @@ def tabulate(
         DataError: a value is called like a total.
     """
     rule = count_rule(minimum, round_to)
-    by, levels, counts = _count(to_polars(frame), (by,) if isinstance(by, str) else tuple(by))
-    hidden = (counts > 0) & (counts < rule.minimum)
+    columns = (by,) if isinstance(by, str) else tuple(by)
+    levels, codes, whose = _read(to_polars(frame), columns, person)
+    sizes = tuple(map(len, levels))
+    places = np.ravel_multi_index(codes, sizes)
+    if whose is None:
+        counts = people = with_totals(
+            np.bincount(places, minlength=math.prod(sizes)).reshape(sizes)
+        )
+        told = {}
+    else:
+        places, whose = np.unique([places, whose], axis=1)
+        counts = with_totals(np.bincount(places, minlength=math.prod(sizes)).reshape(sizes))
+        people = _people(np.unravel_index(places, sizes), whose, sizes)
+        lines_each = np.unique(whose, return_counts=True)[1]
+        told = {"n_people": len(lines_each), "n_in_several": int(np.sum(lines_each > 1))}
+    hidden = (people > 0) & (people < rule.minimum)
     waiting = sorted(_places(hidden), key=lambda place: int(counts[place]))
     bounds: Bounds | None = None
     for place in waiting:  # grows while it is walked through
@@ -131,7 +158,23 @@ def tabulate(
             hidden[each] = True
         waiting += further
         bounds = None
-    return CountTable(by, levels, _publish(counts, hidden, rule), rule)
+    return CountTable(columns, levels, _publish(counts, hidden, rule), rule, **told)
+
+
+def _people(
+    codes: Sequence[NDArray[np.intp]], whose: NDArray[np.int64], sizes: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """Return how many different people each line and each total is about."""
+    shape = tuple(size + 1 for size in sizes)
+    found = np.zeros(math.prod(shape), np.int64)
+    for summed in product((False, True), repeat=len(sizes)):
+        own = [
+            np.full(len(whose), size) if all_of_it else each
+            for each, size, all_of_it in zip(codes, sizes, summed, strict=True)
+        ]
+        lines = np.unique([np.ravel_multi_index(own, shape), whose], axis=1)[0]
+        found += np.bincount(lines, minlength=len(found))
+    return found.reshape(shape)
 
 
 def read_counts(frame: pl.DataFrame, by: Sequence[str], rule: Rule) -> CountTable:
@@ -182,10 +225,10 @@ def count_rule(minimum: int, round_to: int) -> Rule:
     return Rule(int(minimum), int(round_to))
 
 
-def _count(
-    frame: pl.DataFrame, by: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], NDArray[np.int64]]:
-    """Return columns, their values in order, and the counts with all totals."""
+def _read(
+    frame: pl.DataFrame, by: tuple[str, ...], person: str | None
+) -> tuple[tuple[tuple[str, ...], ...], list[NDArray[np.int64]], NDArray[np.int64] | None]:
+    """Return the values of columns in order, those of each row as numbers, and whose it is."""
     import polars as pl
 
     if not 1 <= len(by) <= MOST_COLUMNS or len(set(by)) < len(by):
@@ -194,7 +237,7 @@ def _count(
             most=MOST_COLUMNS,
         )
     missing = Message("The table has no column {name!r}.{hint}")
-    refuse_unknown(by, frame.columns, RoleError, missing)
+    refuse_unknown([*by, *([] if person is None else [person])], frame.columns, RoleError, missing)
     if COUNT in by:
         raise OptionError("A column called {name!r} is made; rename yours.", name=COUNT)
     if not frame.height:
@@ -220,9 +263,14 @@ def _count(
             "coarser ones.",
             most=MOST_LINES,
         )
-    counts = np.zeros([len(each) for each in levels], np.int64)
-    np.add.at(counts, tuple(codes), 1)
-    return by, tuple(levels), with_totals(counts)
+    if person is None:
+        return tuple(levels), codes, None
+    whose = encode_people(frame.get_column(person))
+    return (
+        tuple(levels),
+        codes,
+        np.arange(frame.height) if whose is None else whose.astype(np.int64),
+    )
 
 
 def _by_numbers(text: str) -> list[tuple[bool, int, str]]:

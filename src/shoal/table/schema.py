@@ -518,6 +518,8 @@ class Column:
     """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
     missing_codes: tuple[str, ...] | None = None
     """What means a missing value in it; None if nothing was said."""
+    shuffled: bool = False
+    """Of a published table: whether its exact cells are shuffled within groups."""
 
     @property
     def is_coded(self) -> bool:
@@ -564,7 +566,13 @@ class Schema:
     @property
     def exact(self) -> tuple[str, ...]:
         """Names of the columns that are published as they are, sensitive or not."""
-        return (*self.sensitive, *self.insensitive)
+        unlinked = {column.name for column in self.columns if column.shuffled}
+        return (*self.sensitive, *(each for each in self.insensitive if each not in unlinked))
+
+    @property
+    def shuffled(self) -> tuple[str, ...]:
+        """Names of the columns whose exact cells are shuffled within groups."""
+        return tuple(column.name for column in self.columns if column.shuffled)
 
     @property
     def dropped(self) -> tuple[str, ...]:

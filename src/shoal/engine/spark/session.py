@@ -185,6 +185,7 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
             not (algorithm.works_in_blocks or full_domain(request)),
             f"algorithm {algorithm.name!r}, which needs all rows",
         ),
+        (request.style.shuffles, "style cells 'shuffled'"),
         (
             full_domain(request) and request.style.categories == "values",
             f"style categories 'values' with algorithm {algorithm.name!r}",

@@ -185,6 +185,11 @@ def _as_known(schema: Schema) -> Schema:
 
 
 def _check_style(schema: Schema, style: Style) -> None:
+    if style.shuffles:
+        raise DataError(
+            "Shuffled cells are exact values of several people in one row, so that such a release "
+            "cannot be audited; no attack on it is tried."
+        )
     if style.numeric in ("mean", "median") and schema.has_means:
         raise DataError(
             "Numbers published as {numeric} do not tell whom they cover, so that such a "
