@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from shoal.errors import OptionError, did_you_mean
+from shoal.messages import Message
 
 Family = Literal["algorithms", "measures", "privacy"]
 
@@ -76,7 +77,11 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "population-risk": "shoal.privacy.population_risk:PopulationRisk",
     },
 }
-_SINGULAR = {"algorithms": "algorithm", "measures": "measure", "privacy": "privacy model"}
+_SINGULAR = {
+    "algorithms": Message("algorithm"),
+    "measures": Message("measure"),
+    "privacy": Message("privacy model"),
+}
 
 
 @lru_cache(maxsize=3)

@@ -305,3 +305,41 @@ def test_a_first_job_runs_whatever_the_texts_of_a_table_lie_in(tmp_path, monkeyp
         assert "?" not in Path("plain.csv").read_text()
         assert "-" in Path("plain.csv").read_text()  # intervals
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_rows_that_wait_are_written_like_the_file_so_that_its_job_reads_both(tables, run, header):
+    rows = people(1, 120)
+    odd = [(date(1801, 1, 1), date(1900, 1, 1), 9_999_999.5, "Ä", "flu")]
+    for name, each in (("a", rows), ("b", [*rows, *odd])):
+        written(tables / f"{name}.csv", each, *STYLES["de"])
+        text = (tables / f"{name}.csv").read_text().replace("born;", "Geburtsdatum;")
+        text = text if header else text.partition("\n")[2]
+        (tables / f"{name}.csv").write_bytes(text.encode("cp1252"))
+    old = ["Geburtsdatum", "seen", "pay", "sex", "ill"] if header else [
+        f"column_{n}" for n in range(1, 6)
+    ]  # fmt: skip
+    new = ["born", "seen", "pay", "sex", "ill"]
+    said = ["delimiter = ';'", "encoding = 'cp1252'", f"header = {str(header).lower()}"]
+    pairs = [f"{o} = {n!r}" for o, n in zip(old, new, strict=True) if o != n]
+    said += [f"rename = {{ {', '.join(pairs)} }}"]
+    roles = {**dict.fromkeys(new, "quasi-identifier"), "ill": "sensitive"}
+    columns = [f"[columns.{name}]\nrole = '{role}'" for name, role in roles.items()]
+    spelled = {"born": "dd.mm.yyyy", "seen": "dd.mm.yyyy", "pay": "1.234,5"}
+    columns = [
+        f"{c}\nread_as = '{spelled[n]}'" if n in spelled else c
+        for n, c in zip(new, columns, strict=True)
+    ]
+    (tables / "job.toml").write_text("k = 5\n[input]\n" + "\n".join([*said, *columns]) + "\n")
+    asked = ["--job", "job.toml", "--seed", "1", "-q"]
+    run("anonymize", "a.csv", "-o", "safe.csv", "--save", "r.shoal", *asked)
+    kept = ["--release", "r.shoal", *asked]
+    run("apply", "b.csv", "-o", "b_safe.csv", "--waiting", "wait.csv", *kept)
+    waiting = (tables / "wait.csv").read_bytes().decode("cp1252").splitlines()
+    if header:
+        assert waiting.pop(0) == ";".join(old)
+    assert waiting
+    assert all("01.01.1801;01.01.1900;9999999,5;" in line for line in waiting)
+    run("apply", "b.csv", "wait.csv", "-o", "c_safe.csv", "--waiting", "again.csv", *kept)
+    again = (tables / "again.csv").read_bytes().decode("cp1252").splitlines()
+    assert sum("01.01.1801" in line for line in again) >= len(waiting)

@@ -37,7 +37,9 @@ def read(attribute, closures, group):
 
 def closure_of(attribute, rows):
     """Closure of some rows, everything else being suppressed."""
-    return read(attribute, close(attribute, Partition.from_groups([rows], len(attribute.codes))), 0)
+    labels = np.full(len(attribute.codes), -1, np.int32)
+    labels[rows] = 0
+    return read(attribute, close(attribute, Partition(labels, 1)), 0)
 
 
 def missing(attribute):

@@ -282,7 +282,7 @@ def test_an_empty_table_is_an_error_and_not_a_success(published):
 
 
 def test_what_is_no_table_is_refused():
-    with pytest.raises(DataError, match="pandas, polars or pyarrow"):
+    with pytest.raises(DataError, match="pandas, polars, pyarrow"):
         verify_table([1, 2], k=2, quasi_identifiers=["age"])
 
 

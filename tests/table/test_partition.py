@@ -16,7 +16,7 @@ def test_a_group_without_rows_is_refused():
     with pytest.raises(ValueError, match="1 of 1 groups have no rows"):
         Partition(labels(SUPPRESSED), 1)
     with pytest.raises(ValueError, match="2 of 2 groups have no rows"):
-        Partition.from_groups([[], []], 4)
+        Partition(labels(SUPPRESSED, SUPPRESSED), 2)
 
 
 @pytest.mark.parametrize("wrong", [-2, 2, 7])

@@ -116,7 +116,7 @@ def check_whole(algorithm: Algorithm, option: str, *, least: int = 1) -> None:
     """Refuse an option that is not a whole number of at least ``least``."""
     value = getattr(algorithm, option)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise _wrong(algorithm, option, f"a whole number of at least {least}")
+        raise _wrong(algorithm, option, Message("a whole number of at least {n}", n=least))
 
 
 def check_number(algorithm: Algorithm, option: str, low: float, high: float = math.inf) -> None:
@@ -126,8 +126,10 @@ def check_number(algorithm: Algorithm, option: str, low: float, high: float = ma
         return
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or not low <= value <= high:
-        wanted = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
-        raise _wrong(algorithm, option, f"a number {wanted}")
+        wanted = Message("a number of at least {low:g}", low=low)
+        if math.isfinite(high):
+            wanted = Message("a number from {low:g} to {high:g}", low=low, high=high)
+        raise _wrong(algorithm, option, wanted)
 
 
 def check_choice(algorithm: Algorithm, option: str, known: Sequence[str]) -> None:
@@ -135,13 +137,13 @@ def check_choice(algorithm: Algorithm, option: str, known: Sequence[str]) -> Non
     value = getattr(algorithm, option)
     if value not in known:
         hint = did_you_mean(str(value), known)
-        raise _wrong(algorithm, option, f"one of {', '.join(known)}", hint)
+        raise _wrong(algorithm, option, Message("one of {names}", names=", ".join(known)), hint)
 
 
 def check_flag(algorithm: Algorithm, option: str) -> None:
     """Refuse an option that is neither true nor false."""
     if not isinstance(getattr(algorithm, option), bool):
-        raise _wrong(algorithm, option, "true or false")
+        raise _wrong(algorithm, option, Message("true or false"))
 
 
 def _wrong(algorithm: Algorithm, option: str, wanted: str, hint: str = "") -> OptionError:

@@ -29,7 +29,6 @@ _PREVIOUS = Message(
     "Releases of these people that are out: the .shoal file of each, one on each line. A column "
     "has to say whose row it is."
 )
-PANELS = (Message("Promises"), Message("Search"))
 RULES = (Message("prefix"), Message("intervals"), Message("dates"), Message("grid"))
 """What rules of hierarchies are called on a page."""
 

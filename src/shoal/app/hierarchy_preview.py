@@ -40,7 +40,6 @@ METHODS = ("intervals", "prefix", "dates", *CLASSIFICATIONS, "frequency", "flat"
 MOST_VALUES = 5_000
 """With more values a tree is no longer edited by hand; rules still work."""
 _STEPS = (1, 2, 5)
-_MOST_CELLS = 1_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -480,7 +480,7 @@ def _listen(wishes: Wishes) -> socket.socket:
         listening.listen(128)  # whoever has the address may ask at once
     except (OSError, OverflowError, UnicodeError) as error:
         listening.close()
-        reason = getattr(error, "strerror", None) or "there is no such address"
+        reason = getattr(error, "strerror", None) or Message("there is no such address")
         raise OptionError(
             "The page cannot be served at {host} port {port} ({reason}); choose another port "
             "with --port, or --port 0 for a free one.",

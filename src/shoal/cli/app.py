@@ -11,7 +11,7 @@ from shoal.cli.arguments import with_common_flags
 from shoal.cli.explain import compare, explain
 from shoal.cli.hierarchy import hierarchy
 from shoal.cli.init import init
-from shoal.cli.lists import algorithms, measures, privacy_models, register, warm_up
+from shoal.cli.lists import algorithms, measures, privacy_models, register, schema, warm_up
 from shoal.cli.mcp import serve_agents
 from shoal.cli.original_and_release import audit, score, utility
 from shoal.cli.serve_app import serve_app
@@ -72,5 +72,6 @@ app.add_typer(hierarchy, name="hierarchy")
 app.command()(with_common_flags(algorithms))
 app.command()(with_common_flags(measures))
 app.command("privacy-models")(with_common_flags(privacy_models))
+app.command()(with_common_flags(schema))
 app.command("mcp")(with_common_flags(serve_agents))
 app.command("warm-up")(with_common_flags(warm_up))

@@ -32,6 +32,13 @@ def privacy_models() -> None:
     _show("privacy", words("Privacy models (--job or flags of their own)"))
 
 
+def schema() -> None:
+    """Print a JSON Schema of job files, by which editors complete and check them."""
+    from shoal.settings.job_schema import job_schema
+
+    print_json(job_schema())
+
+
 def _show(family: Family, title: str) -> None:
     from rich.table import Table
 

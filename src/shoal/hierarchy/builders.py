@@ -115,7 +115,7 @@ def prefix_hierarchy(
         kept = [count for count in kept if count < width]
     return grow(
         [[label, *(label[:count].ljust(width, mask) for count in kept), _ROOT] for label in labels],
-        advice=f", which a mask other than {mask!r} avoids",
+        advice=Message(", which a mask other than {mask!r} avoids", mask=mask),
     )
 
 

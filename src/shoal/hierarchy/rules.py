@@ -177,7 +177,7 @@ class HierarchyRule:
 
         labels = sorted(dict.fromkeys(map(canonical_label, values)))
         paths = [[label, *(masked(label, count) for count in kept), _ROOT] for label in labels]
-        return grow(paths, advice=f", which a mask other than {mask!r} avoids")
+        return grow(paths, advice=Message(", which a mask other than {mask!r} avoids", mask=mask))
 
     def _dates(self, values: Iterable[object], *, trial: bool) -> Taxonomy:
         levels, form = self._option("levels"), self._option("form")

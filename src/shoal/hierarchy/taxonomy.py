@@ -22,7 +22,7 @@ from shoal.errors import HierarchyError, OptionError
 from shoal.io.limits import read_side_file
 from shoal.io.overwrite_guard import refuse_input
 from shoal.io.source import to_utf8
-from shoal.messages import Message, plural
+from shoal.messages import Message, joined, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sized
@@ -154,11 +154,10 @@ class Draft:
             return
         leaf = cells[0]
         if leaf in self._leaf_place:
-            shown = "A leaf" if self._unit == "line" else f"Leaf {_quote(leaf)}"
             self._problems.append(
                 Message(
                     "{shown} is listed twice{at}.",
-                    shown=shown,
+                    shown=self._leaf(leaf),
                     at=self._at(self._leaf_place[leaf], place),
                 )
             )
@@ -207,24 +206,35 @@ class Draft:
     def _at(self, *places: int) -> str:
         if not self._unit:
             return ""
+        in_file = self._unit == "line"
         if len(places) == 1:
-            return f" ({self._unit} {places[0]})"
-        return f" ({self._unit}s {' and '.join(map(str, places))})"
+            unit = Message("line") if in_file else Message("row")
+            return Message(" ({unit} {place})", unit=unit, place=places[0])
+        units = Message("lines") if in_file else Message("rows")
+        first, second = places
+        return Message(" ({units} {first} and {second})", units=units, first=first, second=second)
 
     def problems(self, hint: str = "") -> list[str]:
         """Name everything that keeps the paths from being a tree, one sentence each."""
         found = list(self._problems)
         if not self.labels:
-            return found or ["There is no leaf in it."]
+            return found or [Message("There is no leaf in it.")]
         found += [
-            ("A leaf" if self._unit == "line" else f"Leaf {_quote(leaf)}")
-            + f" is also a node above other leaves{self._at(place)}."
+            Message(
+                "{shown} is also a node above other leaves{at}.",
+                shown=self._leaf(leaf),
+                at=self._at(place),
+            )
             for leaf, place in self._leaf_place.items()
             if self._index[leaf] in self._inner
         ]
         found += [
-            f"Node {self._shown(child)} has two parents, {self._shown(self.parents[child])} and "
-            f"{self._shown(other)}."
+            Message(
+                "Node {child} has two parents, {one} and {other}.",
+                child=self._shown(child),
+                one=self._shown(self.parents[child]),
+                other=self._shown(other),
+            )
             for child, other in self._clashes
         ]
         found += self._cycles()
@@ -272,22 +282,26 @@ class Draft:
     def _ring(self, nodes: Sequence[int]) -> str:
         names = [self._shown(node) for node in nodes]
         shown = [*names[:_SHOWN], "…"] if len(names) > _SHOWN else names
-        return f"There is a cycle: {' → '.join([*shown, names[0]])}."
+        return Message("There is a cycle: {nodes}.", nodes=" → ".join([*shown, names[0]]))
+
+    def _leaf(self, label: str) -> Message:
+        """Return what to call a leaf: labels of files may be values, so lines are named."""
+        if self._unit == "line":
+            return Message("A leaf")
+        return Message("Leaf {label}", label=_quote(label))
 
 
 def raise_problems(subject: str, problems: Sequence[str]) -> None:
     """Raise one HierarchyError that names up to five problems and counts the rest."""
     if not problems:
         return
-    count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
     rest = len(problems) - _SHOWN
-    more = f" And {rest} more." if rest > 0 else ""
     raise HierarchyError(
         "{subject} has {count}: {problems}{more}",
         subject=subject,
-        count=count,
-        problems=" ".join(problems[:_SHOWN]),
-        more=more,
+        count=plural("a problem", "{n} problems", len(problems)),
+        problems=joined(" ", problems[:_SHOWN]),
+        more=Message(" And {n} more.", n=rest) if rest > 0 else "",
     )
 
 
@@ -430,9 +444,9 @@ def write_rows(
 
 def _read_text(source: str | PathLike[str] | TextIO) -> tuple[str, str]:
     if not isinstance(source, (str, PathLike)):
-        return "The hierarchy", source.read().removeprefix("\ufeff")
+        return Message("The hierarchy"), source.read().removeprefix("\ufeff")
     path = Path(source)
-    subject = f"The hierarchy file {str(path)!r}"
+    subject = Message("The hierarchy file {path!r}", path=str(path))
     try:
         data = read_side_file(path, Message("the hierarchy file"))
     except OSError as error:
@@ -607,7 +621,9 @@ class Taxonomy:
             HierarchyError: the file cannot be read, or is no tree; with line numbers.
         """
         subject, paths = read_rows(source, delimiter, header=header)
-        hint = "" if header is not None else ", or say header=True if the first line holds titles"
+        hint = ""
+        if header is None:
+            hint = Message(", or say header=True if the first line holds titles")
         return cls._from_draft(paths, unit="line", subject=subject, hint=hint)
 
     @classmethod
@@ -615,7 +631,7 @@ class Taxonomy:
         cls,
         paths: Iterable[tuple[int, Sequence[str]]],
         unit: str,
-        subject: str = "The hierarchy",
+        subject: str = Message("The hierarchy"),
         hint: str = "",
     ) -> Self:
         draft = Draft(unit)
@@ -892,14 +908,16 @@ def require_cover(taxonomy: Taxonomy, column_name: str, labels: Iterable[str]) -
     distinct = set(labels)
     missing = missing_values(taxonomy, distinct)
     if missing:
-        are = "is" if missing == 1 else "are"
+        said = plural(
+            "{n} of {total} distinct values is no leaf of it",
+            "{n} of {total} distinct values are no leaf of it",
+            missing,
+            total=len(distinct),
+        )
         raise HierarchyError(
-            "The hierarchy of column {column_name!r} does not cover the data: {missing} of "
-            "{n} distinct values {are} no leaf of it; add them to the hierarchy ('shoal "
-            "hierarchy check' finds the difference), put them directly below its root with "
-            "--unknown-values root, or use a rule instead of listed values.",
+            "The hierarchy of column {column_name!r} does not cover the data: {said}; add them to "
+            "the hierarchy ('shoal hierarchy check' finds the difference), put them directly below "
+            "its root with --unknown-values root, or use a rule instead of listed values.",
             column_name=column_name,
-            missing=missing,
-            n=len(distinct),
-            are=are,
+            said=said,
         )

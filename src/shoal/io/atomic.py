@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import platform
 import stat
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from typing import IO, TYPE_CHECKING, ClassVar, Protocol, Self
 
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import check_name, refuse_input
+from shoal.messages import Message
 from shoal.runtime.sanitize import hide_credentials
 
 if TYPE_CHECKING:
@@ -110,7 +112,8 @@ class AtomicGroup:
         folder = None if stream or final is None else final.parent
         with _reporting(shown):
             with _undisturbed():
-                handle, temporary = tempfile.mkstemp(prefix=".shoal-", suffix=".tmp", dir=folder)
+                prefix = f"{_ours()}{os.getpid()}-"
+                handle, temporary = tempfile.mkstemp(prefix=prefix, suffix=".tmp", dir=folder)
                 staged = _Staged(shown, final, Path(temporary), stream)
                 self._staged.append(staged)
             with os.fdopen(handle, "wb") as file:
@@ -158,6 +161,40 @@ class AtomicGroup:
                     with contextlib.suppress(OSError):
                         path.unlink()
         self._staged.clear()
+
+
+def _ours() -> str:
+    """Return how temporaries of this machine begin; the number of their process comes next."""
+    return f".shoal-{hashlib.blake2b(platform.node().encode(), digest_size=4).hexdigest()}-"
+
+
+def remove_leftovers(folders: Iterable[Path]) -> int:
+    """Remove what processes of this machine left behind that were killed; return how many files.
+
+    Those are unfinished outputs, and second names of files that were about to be replaced. What
+    belongs to a process that is still there stays.
+    """
+    found = 0
+    for folder in set(folders):
+        for path in folder.glob(f"{_ours()}*"):
+            number = path.name.removeprefix(_ours()).partition("-")[0]
+            if number.isdecimal() and not _is_alive(int(number)):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                    found += 1
+    return found
+
+
+def _is_alive(process: int) -> bool:
+    if os.name != "posix":  # asking would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 class _Stop:
@@ -344,9 +381,9 @@ def _reporting(shown: str) -> Iterator[None]:
         raise DataError(
             "Could not write {name}: {strerror}.",
             name=_name(shown),
-            strerror=error.strerror or "the write failed",
+            strerror=error.strerror or Message("the write failed"),
         ) from error
 
 
 def _name(shown: str) -> str:
-    return "to standard output" if shown == "-" else repr(hide_credentials(shown))
+    return Message("to standard output") if shown == "-" else repr(hide_credentials(shown))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 #
 # Small faults of a text file are mended in its bytes: as many as before, each at its place.
 
-_QUOTE, _NEWLINE, _RETURN, _SPACE, _TAB = 34, 10, 13, 32, 9
+_QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 
 
 def mend(data: bytes, delimiter: str | None, *, last: bool) -> bytes:
@@ -638,7 +638,7 @@ class _Table:
             self.n_rows += frame.height
             # A code of four bytes is the least that a cell takes.
             n_bytes = 4 * self.n_rows * len(self._builders)
-            check_memory_for(name, n_bytes, f"more than {self.n_rows:,} rows")
+            check_memory_for(name, n_bytes, Message("more than {n:,} rows", n=self.n_rows))
             if progress is not None:
                 progress(self.n_rows)
         start.extra.finish(start.how, name=name)

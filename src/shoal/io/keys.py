@@ -207,7 +207,9 @@ def read_private_key(
 
     shown = os.fspath(path)
     secret = _passphrase(passphrase)
-    data = _read(path, Message("the key"), "make one with 'shoal sign --new-key officer.key'")
+    data = _read(
+        path, Message("the key"), Message("make one with 'shoal sign --new-key officer.key'")
+    )
     sealed = b"ENCRYPTED" in data
     if sealed and secret is None:
         raise OptionError(
@@ -245,7 +247,7 @@ def read_public_key(path: str | PathLike[str]) -> bytes:
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     shown = os.fspath(path)
-    data = _read(path, Message("the public key"), "ask whoever signs for it")
+    data = _read(path, Message("the public key"), Message("ask whoever signs for it"))
     key: object = None
     with contextlib.suppress(ValueError, TypeError, UnsupportedAlgorithm):
         key = load_pem_public_key(data)
@@ -299,7 +301,7 @@ def _passphrase(path: str | PathLike[str] | None) -> bytes | None:
     if path is None:
         return None
     lines = _read(
-        path, Message("the passphrase"), "write it into the first line of a file"
+        path, Message("the passphrase"), Message("write it into the first line of a file")
     ).splitlines()
     if not lines or not lines[0]:
         raise DataError(

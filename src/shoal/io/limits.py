@@ -235,7 +235,11 @@ def check_rows(name: str, n_rows: int, schema: dict[str, pl.DataType] | pl.Schem
         DataError: they would not.
     """
     per_row = sum(_bytes_of(dtype) for dtype in schema.values())
-    check_memory_for(name, int(n_rows * per_row), f"{n_rows:,} rows of {len(schema):,} columns")
+    check_memory_for(
+        name,
+        int(n_rows * per_row),
+        Message("{rows:,} rows of {columns:,} columns", rows=n_rows, columns=len(schema)),
+    )
 
 
 def _bytes_of(dtype: Any) -> float:
@@ -330,7 +334,9 @@ def _check_sheet(file: IO[bytes], name: str, total: int) -> int:
             most_columns=_MOST_COLUMNS,
         )
     check_memory_for(
-        name, width * height * _CELL_BYTES, f"a sheet of {height:,} rows and {width:,} columns"
+        name,
+        width * height * _CELL_BYTES,
+        Message("a sheet of {rows:,} rows and {columns:,} columns", rows=height, columns=width),
     )
     return total
 
@@ -386,7 +392,11 @@ def check_json_lines(data: bytes, name: str) -> None:
                 variable=LIMITS["columns"].variable,
             )
         position = end
-    check_memory_for(name, line * len(names), f"{line:,} rows of {len(names):,} different names")
+    check_memory_for(
+        name,
+        line * len(names),
+        Message("{rows:,} rows of {names:,} different names", rows=line, names=len(names)),
+    )
 
 
 def check_depth(text: bytes, name: str, line: int, deepest: int) -> None:
@@ -436,7 +446,7 @@ def check_arrow(data: bytes, name: str) -> None:
                 start, size = start - 4, mark  # noqa: PLW2901 - the same message, read otherwise
             _, claimed = _claim_of(view[start + 8 : start + 8 + size], view, start + 8 + size)
             total += claimed
-            check_memory_for(name, total, "buffers that grow when they are decompressed")
+            check_memory_for(name, total, Message("buffers that grow when they are decompressed"))
     except (struct.error, IndexError, ValueError):
         return  # whoever reads it says what is wrong
 

@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.formats import detect_format
+from shoal.messages import Message
 from shoal.runtime.sanitize import hide_credentials
 
 IF_EXISTS = ("fail", "replace")
@@ -126,7 +127,7 @@ def parse_location(url: str) -> Location:
     match = _URL.match(url)
     scheme = _SCHEMES.get(match["scheme"].lower()) if match else None
     if scheme is None:
-        given = f"{match['scheme']}://" if match else "this"
+        given = f"{match['scheme']}://" if match else Message("this")
         raise OptionError(
             "Tables are read from and written to files, postgresql://host/database?table=name "
             "and sqlite:///file.db?table=name, not {given}.",

@@ -76,7 +76,10 @@ class Watch:
         tables: what each table of a database is for, by what tells it apart.
         doubtful: column names that may be cells, with the place of each.
         how_read: how text files were read, by what messages call them.
+        found: what was found where the command begins, in sentences.
     """
+
+    found: list[str] = field(default_factory=list)
 
     files: dict[Hashable, str] = field(default_factory=dict)
     databases: dict[Hashable, str] = field(default_factory=dict)
@@ -88,7 +91,7 @@ class Watch:
     def notes(self) -> list[str]:
         """What people should know about how files were read, each sentence once."""
         told = (note for how in self.how_read.values() for note in (*how.notes, *how.doubts))
-        return list(dict.fromkeys(told))
+        return list(dict.fromkeys([*self.found, *told]))
 
 
 _INPUT, _OUTPUT, _TABLE = Message("the input"), Message("the output"), Message("the table")

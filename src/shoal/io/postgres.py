@@ -208,7 +208,7 @@ def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
 
     pending = _Pending(location)
     try:
-        with _reporting(location, "write"):
+        with _reporting(location, Message("write")):
             connection = pending.connection
             table = _table(location)
             _check_existing(connection, location, if_exists)
@@ -237,17 +237,17 @@ class _Pending:
 
     def names(self) -> list[str]:
         """Return the names of the written columns."""
-        with _reporting(self._location, "read"):
+        with _reporting(self._location, Message("read")):
             return [column.name for column in _describe(self.connection, self._location)]
 
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns as they are written, from inside the transaction."""
-        with _reporting(self._location, "read"):
+        with _reporting(self._location, Message("read")):
             return _select(self.connection, self._location, columns, written=True)
 
     def commit(self) -> None:
         """Make the table last."""
-        with _reporting(self._location, "write"):
+        with _reporting(self._location, Message("write")):
             self.connection.commit()
 
     def close(self) -> None:
@@ -289,7 +289,7 @@ def _session(location: Location) -> Iterator[psycopg.Connection[Any]]:
     """Open a connection for reading; whatever happens in it is rolled back."""
     connection = _connect(location)
     try:
-        with _reporting(location, "read"):
+        with _reporting(location, Message("read")):
             yield connection
     finally:
         connection.close()

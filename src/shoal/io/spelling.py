@@ -186,8 +186,6 @@ def plain_word(word: str) -> str:
 # -- numbers ---------------------------------------------------------------------------------------
 
 _WORDS = ("EUR", "USD", "CHF", "GBP", "SEK", "NOK", "DKK", "PLN", "CZK", "kr", "zł", "Kč", "Fr")
-UNIT = rf"(?:[%‰]|\p{{Sc}}|(?:{'|'.join(_WORDS)})\.?)"
-"""What may stand before or behind a number, for polars."""
 _MINUS = "\u2212"
 _SIGN = r"[-+\x{2212}]"
 _MINUSES = r"[-\x{2212}]"

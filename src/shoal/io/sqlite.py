@@ -154,7 +154,7 @@ def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
         cells.append(stored)
     pending = _Pending(location)
     try:
-        with _reporting(location, "write"):
+        with _reporting(location, Message("write")):
             pending.begin()
             _check_existing(pending.connection, location, if_exists)
             table = _quoted(location.table)
@@ -179,7 +179,7 @@ class _Pending:
         self._path = _path(location)
         self._is_new = not self._path.exists()
         self._done = False
-        with _reporting(location, "write"):
+        with _reporting(location, Message("write")):
             self.connection = sqlite3.connect(self._path, isolation_level=None)
             # Rows of a table that is replaced, or of one that never came to be, are wiped out
             # rather than left in free pages of the file.
@@ -187,12 +187,12 @@ class _Pending:
 
     def names(self) -> list[str]:
         """Return the names of the written columns."""
-        with _reporting(self._location, "read"):
+        with _reporting(self._location, Message("read")):
             return list(_declared(self.connection, self._location))
 
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns as they are written, from inside the transaction."""
-        with _reporting(self._location, "read"):
+        with _reporting(self._location, Message("read")):
             return _select_written(self.connection, self._location, columns)
 
     def begin(self) -> None:
@@ -201,7 +201,7 @@ class _Pending:
 
     def commit(self) -> None:
         """Make the table last."""
-        with _reporting(self._location, "write"):
+        with _reporting(self._location, Message("write")):
             self.connection.execute("COMMIT")
         self._done = True
 
@@ -228,7 +228,7 @@ def _reading(location: Location, *, reads_rows: bool = True) -> Iterator[sqlite3
         raise DataError("There is no file {path!r}.", path=str(path))
     if reads_rows:
         note_database(path)
-    with _reporting(location, "read"):
+    with _reporting(location, Message("read")):
         # mode=ro: reading must never make or change a file.
         url = f"file:{quote(str(path.absolute()))}?mode=ro"
         connection = sqlite3.connect(url, uri=True, isolation_level=None)

@@ -70,10 +70,12 @@ class Cells(NamedTuple):
     Attributes:
         separator: between the cells of a text.
         escape_formulas: whether texts that a spreadsheet would run get an apostrophe.
+        header: whether the names of the columns stand in the first line.
     """
 
     separator: str
     escape_formulas: bool
+    header: bool = True
 
 
 if TYPE_CHECKING:
@@ -133,22 +135,30 @@ def stage_table(
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
     escape_formulas: bool = False,
+    header: bool = True,
+    encoding: str | None = None,
 ) -> Path:
     """Add a table to a group of files that appear together; return its temporary file.
 
     The temporary holds the very bytes of the target, so it can be hashed for a certificate
-    that appears beside the table.
+    that appears beside the table. Text may have another encoding than UTF-8, and no header.
     """
     path = os.fspath(target)
     found = format_to_write(path, format)
-    cells = Cells(check_delimiter(delimiter) or found.row.separator or ",", escape_formulas)
+    separator = check_delimiter(delimiter) or found.row.separator or ","
+    cells = Cells(separator, escape_formulas, header)
     write: Writer = resolve_name(found.row.write or "")
 
     def write_all(file: IO[bytes]) -> None:
         if not found.row.is_text:
             return write(frame, file, cells)
         with compressing(file, found.compression) as packed:
-            return write(frame, packed, cells)
+            if encoding is None:
+                return write(frame, packed, cells)
+            text = io.BytesIO()
+            write(frame, text, cells)
+            packed.write(text.getvalue().decode().encode(encoding))
+            return None
 
     import polars as pl
 
@@ -174,7 +184,8 @@ def write_delimited(frame: pl.DataFrame, file: IO[bytes], cells: Cells) -> None:
     for first in range(0, max(frame.height, 1), _SLICE):
         part = frame.slice(first, _SLICE)
         shown = escaped_formulas(part) if cells.escape_formulas else part
-        shown.write_csv(file, separator=cells.separator, include_header=first == 0)
+        names = cells.header and first == 0
+        shown.write_csv(file, separator=cells.separator, include_header=names)
 
 
 def write_json_lines(frame: pl.DataFrame, file: IO[bytes], _: Cells) -> None:

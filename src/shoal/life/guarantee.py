@@ -397,7 +397,7 @@ def given_up(previous: Sequence[KeptRelease], request: Request, schema: Schema) 
     most = max((kept.k for kept in previous), default=0)
     found = [f"k = {most:,} (now {request.k:,})"] if request.k < most else []
     found += [
-        f"{model.label}; it cannot be counted over several releases"
+        Message("{promise}; it cannot be counted over several releases", promise=model.label)
         for kept in previous
         for model in kept.privacy
         if not _can_be_judged(model)
@@ -405,9 +405,21 @@ def given_up(previous: Sequence[KeptRelease], request: Request, schema: Schema) 
     for model in _owed(previous):
         column = str(model.column)
         if column in schema.insensitive:
-            found.append(f"{model.label} of {column!r}; the column is not sensitive now")
+            found.append(
+                Message(
+                    "{promise} of {column!r}; the column is not sensitive now",
+                    promise=model.label,
+                    column=column,
+                )
+            )
         elif any(column in kept.schema.insensitive for kept in previous):
-            found.append(f"{model.label} of {column!r}; the column is not sensitive in all of them")
+            found.append(
+                Message(
+                    "{promise} of {column!r}; the column is not sensitive in all of them",
+                    promise=model.label,
+                    column=column,
+                )
+            )
         elif column in schema.sensitive and not any(
             _as_much(now, model) for now in request.privacy
         ):

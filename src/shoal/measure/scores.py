@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
+from shoal.messages import Message
 from shoal.registry import load, names
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def _build(cls: Any, name: str, options: Mapping[str, object], *, strict: bool) 
     if strict:
         for option in options:
             if option != _COMMON and option not in known:
-                _raise_unknown(option, f"Measure {name!r}", known)
+                _raise_unknown(option, Message("Measure {name!r} does not have", name=name), known)
     measure: Measure = cls(**{option: options[option] for option in known if option in options})
     return measure
 
@@ -194,17 +195,14 @@ def _check_options(options: Mapping[str, object], classes: Mapping[str, Any]) ->
                 owner=owner,
             )
         every = {option for m in names("measures") for option in load("measures", m).options}
-        _raise_unknown(option, "No measure", sorted(every), verb="has")
+        _raise_unknown(option, Message("No measure has"), sorted(every))
 
 
-def _raise_unknown(
-    option: object, subject: str, known: Sequence[str], *, verb: str = "does not have"
-) -> None:
+def _raise_unknown(option: object, subject: Message, known: Sequence[str]) -> None:
     listed = ", ".join((*known, _COMMON))
     raise OptionError(
-        "{subject} {verb} the option {option!r}.{hint} Known: {listed}.",
+        "{subject} the option {option!r}.{hint} Known: {listed}.",
         subject=subject,
-        verb=verb,
         option=option,
         hint=did_you_mean(str(option), (*known, _COMMON)),
         listed=listed,

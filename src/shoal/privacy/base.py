@@ -214,7 +214,9 @@ class PrivacyModel(ABC):
         chosen = tuple(s for s in table.sensitive if self.column in (None, s.name))
         if not chosen:
             known = [s.name for s in table.sensitive]
-            hint = did_you_mean(str(self.column), known) or f" Sensitive: {', '.join(known)}."
+            hint = did_you_mean(str(self.column), known) or Message(
+                " Sensitive: {names}.", names=", ".join(known)
+            )
             raise OptionError(
                 "The privacy model {name!r} names column {column!r}, which is not a sensitive "
                 "column.{hint}",

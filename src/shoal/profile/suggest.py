@@ -37,7 +37,7 @@ from shoal.profile.repeated_people import find_repeats_among, find_waves, propos
 from shoal.runtime.progress import Report, no_progress
 from shoal.settings.files import Input
 from shoal.settings.job import Job
-from shoal.settings.job_file import format_job, toml_of
+from shoal.settings.job_file import SCHEMA_FILE, format_job, toml_of
 from shoal.table.schema import COLUMN_ROWS, JobColumn, Role
 
 if TYPE_CHECKING:
@@ -405,7 +405,8 @@ class Suggestion:
                     text = io.StringIO()
                     guess.hierarchy.to_csv(text)
                     group.add(files[guess.name], text.getvalue())
-            group.add(target, format_job(job, comments, folder=target.parent))
+            text_of_job = format_job(job, comments, folder=target.parent)
+            group.add(target, f"#:schema {SCHEMA_FILE}\n{text_of_job}")
         return [target, *files.values()]
 
     def _hierarchy_files(self, target: Path) -> dict[str, Path]:

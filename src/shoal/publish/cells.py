@@ -149,11 +149,12 @@ def check_names(keys: list[str], sensitive: list[str]) -> None:
 
 
 def _unknown(known: Sequence[str], name: str, role: str) -> RoleError:
-    hint = did_you_mean(name, known) or f" It has {', '.join(map(repr, known[:20]))}."
+    some = ", ".join(map(repr, known[:20]))
+    hint = did_you_mean(name, known) or Message(" It has {names}.", names=some)
     return RoleError(
         "There is no column {name!r} (given as {role}) in the table.{hint}",
         name=name,
-        role=role,
+        role=Message(role),
         hint=hint,
     )
 

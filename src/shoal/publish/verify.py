@@ -737,7 +737,9 @@ def columns_of(promise: Promise, sensitive: Sequence[str]) -> list[str]:
         )
     chosen = [name for name in sensitive if wanted in (None, name)]
     if not chosen:
-        hint = did_you_mean(str(wanted), sensitive) or f" Sensitive: {', '.join(sensitive)}."
+        hint = did_you_mean(str(wanted), sensitive) or Message(
+            " Sensitive: {names}.", names=", ".join(sensitive)
+        )
         raise OptionError(
             "The privacy model {model!r} names column {wanted!r}, which is not a sensitive "
             "column.{hint}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PromiseError
 from shoal.io.columns import decode_text
@@ -26,7 +26,6 @@ from shoal.publish.recode import Style
 from shoal.publish.release_data import Staged, refuse_broken, refuse_other_rows
 from shoal.publish.verification_terms import promises_of, trees_of
 from shoal.publish.verify import BESIDE, verify_table
-from shoal.release_reader.classes import promises_about_all
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from shoal.io.atomic import AtomicGroup
     from shoal.publish.release_data import ReleaseData, ReleaseT
-    from shoal.publish.verify import Verification
+    from shoal.publish.verify import Verification, WholePromise
 
 
 def stage_release(
@@ -90,14 +89,25 @@ def stage_release(
 
 
 def stage_waiting(
-    group: AtomicGroup, rows: pl.DataFrame, target: str | os.PathLike[str], form: str | None
+    group: AtomicGroup,
+    rows: pl.DataFrame,
+    target: str | os.PathLike[str],
+    form: str | None,
+    **written: Any,
 ) -> None:
     """Add rows that are not published to a group of files; they stay with the holder of the data.
+
+    Args:
+        group: the files.
+        rows: those that wait.
+        target: where they go.
+        form: the format, where the name does not say it.
+        written: how text is written, as in `shoal.io.write.stage_table`.
 
     Raises:
         DataError: the table cannot be written.
     """
-    stage_table(group, rows, target, format=form).chmod(0o600)
+    stage_table(group, rows, target, format=form, **written).chmod(0o600)
 
 
 def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) -> dict[str, str]:
@@ -160,6 +170,12 @@ def _verify(
     keys = columns_needed(table.columns, release.schema.quasi_identifiers)
     stands = people is None or in_order
     stands = stands or stands_as_made(frame.select(keys), table.select(keys))
+    about_all: tuple[WholePromise, ...] = ()
+    if release.privacy:
+        from shoal.release_reader.classes import promises_about_all
+
+        style = release.style or Style()
+        about_all = promises_about_all(release.privacy, release.schema, style)
     verification = verify_table(
         table,
         people=people if stands else None,
@@ -167,7 +183,7 @@ def _verify(
         quasi_identifiers=release.schema.quasi_identifiers,
         sensitive=release.schema.sensitive if release.privacy else (),
         promises=promises_of(release.privacy, trees_of(release.schema)),
-        about_all=promises_about_all(release.privacy, release.schema, release.style or Style()),
+        about_all=about_all,
         grids=release.grids,
         orders={
             name: dtype.categories.to_list()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Answer = Callable[["Known"], str | None]
 
 MOST_NAMES = 12
-OLDEST, ZIP_DIGITS = 89, 3
+OLDEST = 89
 _PUBLISHED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE)
 _COARSE = ("year", "decade")
 _SHOWN_ALREADY = ("kind", "grid", "weight", "scale", "read_as", "top", "bottom")

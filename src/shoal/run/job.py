@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io.atomic import remove_leftovers
 from shoal.io.formats import named_like_a_table
 from shoal.io.location import input_files, is_database
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.io.read import called
-from shoal.messages import Message
+from shoal.messages import Message, plural
 from shoal.profile.repeated_people import says_whose, worth_a_look
 from shoal.run import LocalTable, TableRead, run
 from shoal.run.outputs import STREAM, FileSink, name_of
 from shoal.runtime.progress import watching
-from shoal.runtime.sanitize import hide_credentials, hide_names, safe_text
+from shoal.runtime.sanitize import hide_credentials, hide_names, plain_values, safe_text
 from shoal.settings.inputs import (
     check_memory,
     estimate_need,
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
     from shoal.release import Release
     from shoal.runtime.progress import Report
-    from shoal.settings.files import Input
+    from shoal.settings.files import Input, Output
     from shoal.settings.inputs import Need
     from shoal.settings.request import Request
     from shoal.study.audit.attack_context import Audit
@@ -121,8 +124,19 @@ def run_job(
             )
         if not on_spark:
             sink.check()
-        with watching(progress) as report, logging_to(asked.output.log) as log:
-            log.say(f"started: {name_of(asked.input.path or STREAM)}, k = {request.k}")
+        with watching(progress) as report, _log_of(asked.output) as log:
+            log.say("started", f"{name_of(asked.input.path or STREAM)}, k = {request.k}")
+            left = remove_leftovers(_folders(sink))
+            if left and watch is not None:
+                watch.found.append(
+                    plural(
+                        "An earlier run was killed; {n:,} unfinished file of it was found beside "
+                        "the outputs and removed.",
+                        "An earlier run was killed; {n:,} unfinished files of it were found beside "
+                        "the outputs and removed.",
+                        left,
+                    )
+                )
             if on_spark:
                 from shoal.run.spark import run_on_spark
 
@@ -134,13 +148,19 @@ def run_job(
                 release = run(request, source, sink, progress=log.watching(report))
             notes = () if watch is None else tuple(watch.notes)
             for note in notes:
-                log.say(f"note: {note}")
+                log.say("note", note)
             for warning in release.warnings:
-                log.say(f"warning: {warning}")
+                log.say("warning", warning)
             log.say(
-                f"done: {release.n_published:,} of {release.n_rows:,} rows published in "
+                "done",
+                f"{release.n_published:,} of {release.n_rows:,} rows published in "
                 f"{release.verification.n_groups:,} groups, "
-                + ", ".join(name_of(path) for path in sink.files.values())
+                + ", ".join(name_of(path) for path in sink.files.values()),
+                rows=release.n_published,
+                of_rows=release.n_rows,
+                groups=release.verification.n_groups,
+                judgement=str(release.judgement),
+                files=[name_of(path) for path in sink.files.values()],
             )
     return JobResult(release, sink.files, notes, sink.audit)
 
@@ -229,25 +249,38 @@ class FileSource:
 # -- the log -------------------------------------------------------------------------------------
 
 _LONGEST = 2_000
+EVENTS = ("started", "stage", "note", "warning", "done", "failed", "stopped")
+"""What a line of a log is about; ``done``, ``failed`` and ``stopped`` are the last of a run."""
 
 
 class RunLog:
     """Lines to a file; to nowhere without one."""
 
-    def __init__(self, handle: int | None) -> None:
-        self._handle = handle
+    def __init__(self, handle: int | None, *, as_json: bool = False) -> None:
+        self._handle, self._as_json = handle, as_json
         self._stage = ""
 
-    def say(self, event: str) -> None:
-        """Add a line: when, which process, what."""
+    def say(self, event: str, text: str, **numbers: Any) -> None:
+        """Add a line: when, which process, what.
+
+        Args:
+            event: one of `EVENTS`.
+            text: in words.
+            numbers: the same for a program, in a log of JSON.
+        """
         if self._handle is None:
             return
-        text = hide_credentials(event)
+        assert event in EVENTS
+        text = hide_credentials(text)
         watch = current_watch()
         if watch is not None:
             text = hide_names(text, watch.doubtful)
         time = datetime.now(UTC).isoformat(timespec="seconds")
-        line = f"{time} shoal[{os.getpid()}] {safe_text(text, _LONGEST)}\n"
+        text = safe_text(text, _LONGEST)
+        line = f"{time} shoal[{os.getpid()}] {event}: {text}\n"
+        if self._as_json:
+            known = {"time": time, "process": os.getpid(), "event": event, "text": text}
+            line = json.dumps({**known, **plain_values(numbers)}) + "\n"
         # One write: lines of jobs that run at the same time do not mix.
         os.write(self._handle, line.encode(errors="backslashreplace"))
 
@@ -257,20 +290,27 @@ class RunLog:
         def watched(done: int, total: int, what: str) -> None:
             if what != self._stage:
                 self._stage = what
-                self.say(f"stage: {what}")
+                self.say("stage", what)
             report(done, total, what)
 
         return watched
 
 
+def _folders(sink: FileSink) -> list[Path]:
+    """Return the folders that the outputs of a job appear in."""
+    files = (path for path in sink.files.values() if path != STREAM and not is_database(path))
+    return [Path(os.path.realpath(path)).parent for path in files]
+
+
 @contextmanager
-def logging_to(path: str | None) -> Iterator[RunLog]:
+def _log_of(output: Output) -> Iterator[RunLog]:
     """Open the log of a job; an error, or that somebody stopped the job, is its last line.
 
     Raises:
         OptionError: the file is named like a table.
         DataError: the file cannot be written to.
     """
+    path = output.log
     if path is None:
         yield RunLog(None)
         return
@@ -286,15 +326,15 @@ def logging_to(path: str | None) -> Iterator[RunLog]:
         raise DataError(
             "The log {path!r} cannot be written: {strerror}.", path=path, strerror=error.strerror
         ) from None
-    log = RunLog(handle)
+    log = RunLog(handle, as_json=output.log_json)
     try:
         yield log
     except ShoalError as error:
-        log.say(f"failed: {error}")
+        log.say("failed", str(error))
         raise
     except BaseException as error:
         # Not the message: an exception of another library may show a cell.
-        log.say(f"stopped: {type(error).__name__}")
+        log.say("stopped", type(error).__name__)
         raise
     finally:
         os.close(handle)

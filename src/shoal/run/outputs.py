@@ -474,9 +474,15 @@ def write_applied(
         if sink.output.save is not None:
             stage_kept(group, applied.kept, sink.output.save)
         if waiting is not None:
-            form = format_of_output(waiting, None, sink.format)
+            form, source = format_of_output(waiting, None, sink.format), sink.source
             rows = to_polars(applied.waiting)
-            if format_to_write(waiting, form).row.is_text:
+            written: dict[str, Any] = {}
+            row = format_to_write(waiting, form).row
+            if row.is_text:
+                # The job reads them with the next file, so they are written like that one.
                 rows = as_written(rows, read_as or {})
-            stage_waiting(group, rows, waiting, form)
+                written = {"header": source.header, "encoding": source.encoding}
+                written["delimiter"] = None if row.separator else source.delimiter
+            first = {new: old for old, new in (source.rename or {}).items()}
+            stage_waiting(group, rows.rename(first, strict=False), waiting, form, **written)
     return applied

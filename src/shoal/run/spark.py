@@ -209,7 +209,17 @@ class SparkTable:
 _READ_HERE = ("path", "more", "missing_values", "delimiter", "format", "memory_check", "rename")
 _ALWAYS = ("engine", "master")
 _WRITTEN_HERE = (
-    *("table", "format", "if_exists", "replace", "log", "certificate", "report", "save"),
+    *(
+        "table",
+        "format",
+        "if_exists",
+        "replace",
+        "log",
+        "log_json",
+        "certificate",
+        "report",
+        "save",
+    ),
     *("title", "owner", "purpose", "sampling_fraction"),
 )
 

@@ -306,6 +306,12 @@ class Output:
         path=True,
         flag=_file("--log", on=("anonymize",)),
     )
+    log_json: bool = option(
+        default=False,
+        check=truth,
+        help="Write each line of the log as JSON.",
+        flag=_file("--log-json", on=("anonymize",), metavar=None),
+    )
     escape_formulas: bool = option(
         default=False,
         check=truth,

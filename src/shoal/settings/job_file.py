@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -46,11 +47,39 @@ _WANTED = {
 }
 
 
-def read_job(path: str | PathLike[str]) -> Job:
+SCHEMA_FILE = "shoal.schema.json"
+"""What the first line of a job made by ``shoal init`` calls the output of ``shoal schema``."""
+
+
+class Outside(str):
+    """A value of a job file that came from outside as a whole: a text, or what it says."""
+
+    __slots__ = ()
+
+    def plain(self) -> Any:
+        """Return the number or truth value that it is as a job file writes one, else the text."""
+        try:
+            found = tomllib.loads(f"value = {self}")
+        except tomllib.TOMLDecodeError:
+            return str(self)
+        value = found["value"]
+        return value if len(found) == 1 and isinstance(value, int | float) else str(self)
+
+
+_REFERENCE = re.compile(r"\$\$\{|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?")
+"""``${NAME}``, or ``$${`` for the text ``${``; a ``${`` of another form has no name."""
+
+
+def read_job(path: str | PathLike[str], *, outside: Mapping[str, str] | None = None) -> Job:
     """Read a job file.
 
     Relative paths are resolved against the folder of the job file, so a job works from wherever
-    it is started.
+    it is started. ``${NAME}`` in a text stands for a value from outside, ``$${`` for the text
+    ``${``.
+
+    Args:
+        path: the file.
+        outside: the values that ``${NAME}`` stands for; environment variables unless given.
 
     Raises:
         JobError: the file cannot be read, is not TOML, or holds an unknown key or a value of
@@ -75,8 +104,12 @@ def read_job(path: str | PathLike[str]) -> Job:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         # Not the message: it may show a key or a letter of a file that was named by mistake.
-        place = re.search(r"\(at (line \d+, column \d+|end of document)\)$", str(error))
-        where = "" if place is None else f" at {place[1].replace('end of', 'the end of the')}"
+        place = re.search(r"\(at (line (\d+), column (\d+)|end of document)\)$", str(error))
+        where = ""
+        if place is not None and place[2] is None:
+            where = Message(" at the end of the document")
+        elif place is not None:
+            where = Message(" at line {line}, column {column}", line=place[2], column=place[3])
         raise JobError(
             "The job file {file!r} is not valid TOML{where}; look for a missing quotation "
             "mark or bracket, or a key that is there twice.",
@@ -85,7 +118,56 @@ def read_job(path: str | PathLike[str]) -> Job:
         ) from None
     except RecursionError:
         raise JobError("The job file {file!r} is nested too deeply.", file=str(file)) from None
-    return job_from_tables(tables, file)
+    known = os.environ if outside is None else outside
+    return job_from_tables(_with_outside(tables, known, file, ""), file)
+
+
+def _with_outside(value: Any, known: Mapping[str, str], file: Path, place: str) -> Any:
+    """Return what a job file holds with the values that it takes from outside.
+
+    Raises:
+        JobError: there is no such value, or a reference to one is not written as one.
+    """
+    if isinstance(value, dict):
+        return {k: _with_outside(v, known, file, _join(place, k)) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_with_outside(each, known, file, place) for each in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+
+    def found(match: re.Match[str]) -> str:
+        name = match[1]
+        if match[0] == "$${":
+            return "${"
+        if name is None:
+            raise JobError(
+                "{place} in {file!r} holds '${{' without a name behind it; write '${{NAME}}' for a "
+                "value from outside, or '$${{' for these characters.",
+                place=place,
+                file=str(file),
+            )
+        if name not in known:
+            raise JobError(
+                "{place} in {file!r} takes the value of {name!r} from outside, and there is none; "
+                "set the environment variable {name}.",
+                place=place,
+                file=str(file),
+                name=name,
+            )
+        return known[name]
+
+    text = _REFERENCE.sub(found, value)
+    whole = _REFERENCE.fullmatch(value)
+    return Outside(text) if whole is not None and whole[1] else text
+
+
+def _plain(value: Any) -> Any:
+    """Return a table whose values from outside are numbers where they are written as such."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.plain() if isinstance(value, Outside) else value
 
 
 def job_from_tables(tables: dict[str, Any], file: Path) -> Job:
@@ -159,9 +241,9 @@ class _Reader:
 
     def value(self, table: dict[str, Any], row: Option, place: str = "") -> Any:
         if row.plain_type == MODELS:
-            return self.privacy(table[row.name])
+            return self.privacy(_plain(table[row.name]))
         if row.plain_type == TABLE:
-            return self.table(table, row.name, place)
+            return _plain(self.table(table, row.name, place))
         if row.plain_type == _TEXTS:
             return self.texts(table, row.name)
         if row.plain_type == _FILES:
@@ -173,6 +255,8 @@ class _Reader:
         if value is None:
             return None
         wanted, words = _WANTED[kind]
+        if isinstance(value, Outside):
+            value = str(value) if wanted is str else value.plain()
         is_number = wanted is float and isinstance(value, int) and not isinstance(value, bool)
         if is_number:
             return float(value)
@@ -210,6 +294,8 @@ class _Reader:
         value = table.get(row.name)
         if value is None:
             return None
+        if isinstance(value, Outside) and row.plain_type.startswith("number"):
+            value = value.plain()
         if row.plain_type == "hierarchy":
             return self.hierarchy(value, f"{place}.{row.name}")
         if row.plain_type == "list":
@@ -465,7 +551,7 @@ def toml_of(value: object, place: str) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return _string(value)
+            return _string(value.replace("${", "$${"))  # it comes from here, not from outside
         case int() | float():
             return repr(value)
         case datetime() | date() | time():

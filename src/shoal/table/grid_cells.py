@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, OptionError
+from shoal.messages import Message, plural
 from shoal.table.grid import FINEST, LARGEST, NO_GRID, WITHIN_A_DAY, Grid
 
 if TYPE_CHECKING:
@@ -495,7 +496,9 @@ def level_of(tree: Taxonomy, level: int, column: str) -> NDArray[np.int32]:
     """
     top = tree.tree_height - 1
     if not 1 <= level <= top:
-        known = "no level" if top < 1 else "level 1 only" if top == 1 else f"levels 1 to {top}"
+        known = Message("no level")
+        if top >= 1:
+            known = plural("level 1 only", "levels 1 to {n}", top)
         raise OptionError(
             "The grid of column {column!r} is 'level {level}', but its hierarchy has {known} "
             "between its values and its root; choose another, leave the grid out, or drop the "

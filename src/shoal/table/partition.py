@@ -65,14 +65,6 @@ class Partition:
         return cls(result, len(names))
 
     @classmethod
-    def from_groups(cls, groups: Sequence[ArrayLike], n_rows: int) -> Partition:
-        """Build a partition from the row numbers of each group; rows in none are suppressed."""
-        labels = np.full(n_rows, SUPPRESSED, dtype=np.int32)
-        for label, rows in enumerate(groups):
-            labels[np.asarray(rows, dtype=np.int64)] = label
-        return cls(labels, len(groups))
-
-    @classmethod
     def of_equal_rows(cls, columns: Sequence[NDArray[np.integer[Any]]]) -> Partition:
         """Group the rows that are equal in every column: one group per distinct tuple.
 

@@ -814,13 +814,13 @@ def roles_of(given: Mapping[Role, Iterable[str]]) -> dict[str, Role]:
                     raise RoleError(
                         "Column {name!r} is given twice as {role}; name it once.",
                         name=name,
-                        role=role.value,
+                        role=Message(role.value),
                     )
                 raise RoleError(
                     "Column {name!r} is given two roles, {one} and {other}; keep one.",
                     name=name,
-                    one=roles[name].value,
-                    other=role.value,
+                    one=Message(roles[name].value),
+                    other=Message(role.value),
                 )
             roles[name] = role
     return roles
@@ -834,7 +834,7 @@ def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, R
             raise RoleError(
                 "There is no column {name!r} (given as {value}) in the table.{hint}",
                 name=name,
-                value=role.value,
+                value=Message(role.value),
                 hint=did_you_mean(name, table) or Message(" It has {names}.", names=_quote(table)),
             )
     if not given[Role.QUASI_IDENTIFIER]:

@@ -173,7 +173,7 @@ async def open_path(request: Request) -> Response:
                 "There is no file {given!r} in {root!r}.", given=given, root=str(work.root)
             )
         if path.suffix.lower() == _JOB:
-            work.open_job(read_job(path))
+            work.open_job(read_job(path, outside={}))
         else:
             work.open(Opened(kind="file", name=path.name, path=str(path)))
     start_reading(work, tasks_of(request))
@@ -214,7 +214,7 @@ def _drop_copy(path: Path) -> None:
 def _take_job(request: Request, path: Path) -> None:
     """Take what a dropped job file says, for the table that is open."""
     work = work_of(request)
-    job = read_job(path)
+    job = read_job(path, outside={})
     table = work.table
     if table is None:
         raise OptionError("Open the table first, and the job file after it.")

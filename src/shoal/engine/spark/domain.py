@@ -16,6 +16,7 @@ from shoal.engine.spark.session import column, full_domain, guarded_batches, loa
 from shoal.errors import OptionError
 from shoal.measure.base import picked_columns
 from shoal.measure.sse import deviation_of, is_number
+from shoal.messages import Message
 from shoal.publish.recode import is_wide, with_listings
 from shoal.table.encode import EncodedTable, encode_sensitive, encode_values
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
@@ -209,7 +210,9 @@ def find_target(plan: Plan, rows: Any, taking_part: Any, *, needed: str | None) 
     if found is None or found.searched.size * values > MOST_PAIRS:
         if needed is None:
             return None
-        classes = f"more than {MOST_CLASSES:,}" if found is None else f"{found.searched.size:,}"
+        classes = Message("more than {n:,}", n=MOST_CLASSES)
+        if found is not None:
+            classes = Message("{n:,}", n=found.searched.size)
         raise OptionError(
             "Measure {needed!r} counts on Spark how often each value goes with each of "
             "{name}, at most {most_classes:,} sensitive values and {most_pairs:,} pairs; here "

@@ -23,6 +23,7 @@ from shoal.engine.spark.session import guarded_batches, load_functions, needs_ta
 from shoal.engine.spark.tally import MOST_CLOSURES, Tallies, measures_of, shown_groups
 from shoal.errors import DataError
 from shoal.measure.base import picked_columns
+from shoal.messages import Message
 from shoal.publish.recode import published_cells, published_names
 from shoal.table.closure import TreeClosures
 from shoal.table.encode import EncodedTable, narrow
@@ -293,9 +294,11 @@ def count_lines(plan: Plan, rows: Any) -> tuple[EncodedTable, NDArray[np.int64]]
     parts = [each.select(*columns).limit(MOST_LINES + 1).toArrow() for each in found]
     n_lines = sum(part.num_rows for part in parts)
     if n_lines > MOST_LINES:
-        what = "different combinations of quasi-identifiers"
-        what += " and sensitive values" if private else ""
-        what += ", each with its people," if names.person else ""
+        what = Message("different combinations of quasi-identifiers")
+        if private:
+            what = Message("different combinations of quasi-identifiers and sensitive values")
+        if names.person:
+            what = Message("{what}, each with its people,", what=what)
         raise DataError(
             "Algorithm 'incognito' needs all {what} on the driver of Spark, and there are "
             "more than the {most_lines:,} that it takes; use fewer quasi-identifiers, a grid "

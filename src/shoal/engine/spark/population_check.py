@@ -15,6 +15,7 @@ import numpy as np
 
 from shoal.engine.spark.session import column, guarded, load_functions
 from shoal.errors import DataError, OptionError, PromiseError, did_you_mean
+from shoal.messages import Message
 from shoal.privacy.base import TOLERANCE
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.k_map import KMap
@@ -121,7 +122,7 @@ def _counted_by_spark(frame: Any, counts: str | None, names: Sequence[str]) -> A
     functions = load_functions()
     for name in (*names, *([] if counts is None else [counts])):
         if name not in frame.columns:
-            what = " of counts" if name == counts else ""
+            what = Message(" of counts") if name == counts else ""
             hint = did_you_mean(name, frame.columns)
             raise OptionError(
                 "The population has no column {name!r}{what}.{hint}",

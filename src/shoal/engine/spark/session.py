@@ -15,6 +15,7 @@ from shoal.errors import DataError, OptionError, PromiseError, ShoalError
 from shoal.measure.base import CostMeasure
 from shoal.measure.scores import create_cost_measure, create_measure
 from shoal.measure.sse import SquaredError
+from shoal.messages import Message
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.k_map import KMap
 from shoal.privacy.population_risk import PopulationRisk
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from shoal.table.schema import Schema
 
 
-INSTALL = "install it with: pip install 'shoal-anonymity[spark]'"
+INSTALL = Message("install it with: pip install 'shoal-anonymity[spark]'")
 
 
 def load_functions() -> Any:
@@ -132,7 +133,7 @@ def open_session(master: str | None = None) -> tuple[Any, bool]:
 
 # What is not done on Spark, said before any work.
 
-LOCAL = "use the engine of one machine for that"
+LOCAL = Message("use the engine of one machine for that")
 DONE = (
     *("quasi_identifiers", "sensitive", "identifiers", "insensitive", "drop", "person"),
     *("rows_are_people", *(row.option for row in COLUMN_ROWS.values() if row.spark)),
@@ -171,32 +172,42 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
     asked = (
         (
             measure.needs_sensitive and not measure.by_counts,
-            f"measure {request.measure!r}, which looks at the sensitive column of all rows",
+            Message(
+                "measure {name!r}, which looks at the sensitive column of all rows",
+                name=request.measure,
+            ),
         ),
         (
             measure.of_means and not isinstance(measure, SquaredError),
-            f"measure {request.measure!r}, which is of the means of all rows",
+            Message("measure {name!r}, which is of the means of all rows", name=request.measure),
         ),
         (
             measure.rounds and type(measure).follow_columns is CostMeasure.follow_columns,
-            f"measure {request.measure!r}, whose rounds look at all groups",
+            Message("measure {name!r}, whose rounds look at all groups", name=request.measure),
         ),
         (
             not (algorithm.works_in_blocks or full_domain(request)),
-            f"algorithm {algorithm.name!r}, which needs all rows",
+            Message("algorithm {name!r}, which needs all rows", name=algorithm.name),
         ),
         (request.style.shuffles, "style cells 'shuffled'"),
         (
             full_domain(request) and request.style.categories == "values",
-            f"style categories 'values' with algorithm {algorithm.name!r}",
+            Message("style categories 'values' with algorithm {name!r}", name=algorithm.name),
         ),
         (
             request.suppress_for != "all" and not request.max_suppression > 0,
-            f"suppress_for={request.suppress_for!r} without a max_suppression above 0",
+            Message(
+                "suppress_for={given!r} without a max_suppression above 0",
+                given=request.suppress_for,
+            ),
         ),
         (
             request.suppress_for != "all" and algorithm.suppresses,
-            f"suppress_for={request.suppress_for!r} with algorithm {algorithm.name!r}",
+            Message(
+                "suppress_for={given!r} with algorithm {name!r}",
+                given=request.suppress_for,
+                name=algorithm.name,
+            ),
         ),
     )
     for model in request.privacy:
