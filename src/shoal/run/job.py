@@ -156,11 +156,7 @@ def run_job(
                 f"{release.n_published:,} of {release.n_rows:,} rows published in "
                 f"{release.verification.n_groups:,} groups, "
                 + ", ".join(name_of(path) for path in sink.files.values()),
-                rows=release.n_published,
-                of_rows=release.n_rows,
-                groups=release.verification.n_groups,
-                judgement=str(release.judgement),
-                files=[name_of(path) for path in sink.files.values()],
+                **(_in_numbers(release, sink) if log.as_json else {}),
             )
     return JobResult(release, sink.files, notes, sink.audit)
 
@@ -257,7 +253,7 @@ class RunLog:
     """Lines to a file; to nowhere without one."""
 
     def __init__(self, handle: int | None, *, as_json: bool = False) -> None:
-        self._handle, self._as_json = handle, as_json
+        self._handle, self.as_json = handle, as_json
         self._stage = ""
 
     def say(self, event: str, text: str, **numbers: Any) -> None:
@@ -278,7 +274,7 @@ class RunLog:
         time = datetime.now(UTC).isoformat(timespec="seconds")
         text = safe_text(text, _LONGEST)
         line = f"{time} shoal[{os.getpid()}] {event}: {text}\n"
-        if self._as_json:
+        if self.as_json:
             known = {"time": time, "process": os.getpid(), "event": event, "text": text}
             line = json.dumps({**known, **plain_values(numbers)}) + "\n"
         # One write: lines of jobs that run at the same time do not mix.
@@ -294,6 +290,17 @@ class RunLog:
             report(done, total, what)
 
         return watched
+
+
+def _in_numbers(release: Release, sink: FileSink) -> dict[str, Any]:
+    """Return what a log of JSON says at the end, beside the sentence."""
+    return {
+        "rows": release.n_published,
+        "of_rows": release.n_rows,
+        "groups": release.verification.n_groups,
+        "judgement": str(release.judgement),
+        "files": [name_of(path) for path in sink.files.values()],
+    }
 
 
 def _folders(sink: FileSink) -> list[Path]:
