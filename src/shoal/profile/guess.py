@@ -324,9 +324,9 @@ def compare_columns(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[Guess
     Of two quasi-identifiers that are functions of one another the finer is kept, unless it singles
     out most rows by itself: the age is kept, the day of birth and the class of age are not.
     """
-    found = _Columns(frame, guesses)
-    if found.n_rows < _FEWEST:
+    if frame.height < _FEWEST:
         return list(guesses)
+    found = _Columns(frame, guesses)
     guesses = [_as_person(guess, found, guesses) for guess in guesses]
     out: dict[str, str] = {}
     _leave_out_finest(found, _of_role(guesses, Role.QUASI_IDENTIFIER, out), out)
