@@ -29,6 +29,7 @@ from benchmarks.person.__main__ import page as person_page
 from benchmarks.plain_scan.__main__ import page as plain_scan_page
 from benchmarks.scale import page as scale_page
 from benchmarks.spark.page import page as spark_page
+from benchmarks.tables.__main__ import page as tables_page
 from fuzz.page import page as hunt_page
 from fuzz.page import stored as stored_hunts
 
@@ -49,6 +50,7 @@ PAGES = {
     "person": person_page,
     "plain_scan": plain_scan_page,
     "spark": spark_page,
+    "tables": tables_page,
 }
 """What makes the page of a benchmark from its numbers, by the name of both."""
 

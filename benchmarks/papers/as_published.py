@@ -15,6 +15,8 @@ from benchmarks import common
 
 OURS = ("auto",)
 """Algorithms that are no paper's."""
+KEPT_OR_SUPPRESSED = {"flat_values": 1}
+"""How a cell without a hierarchy is published."""
 HELP = "in blocks, refined"
 """What a label says where an algorithm of a paper is helped."""
 
@@ -22,9 +24,12 @@ HELP = "in blocks, refined"
 def whole_table(n_rows: int, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a release with which an algorithm of a paper is alone with its table.
 
+    Cells without a hierarchy are kept or suppressed, as in the papers, and no sets.
+
     Raises:
         ValueError: they ask for blocks or for refinement.
     """
+    options = {**options, "style": {**KEPT_OR_SUPPRESSED, **options.get("style", {})}}
     if options.get("algorithm", "auto") in OURS:
         return options
     cut = options.get("block_rows")
@@ -44,12 +49,8 @@ def helped(label: str) -> str:
 
 
 def anonymize(frame: Any, k: int, **options: Any) -> shoal.Release:
-    """Return a release as `shoal.anonymize` does, without any help.
-
-    A column without a hierarchy is kept or suppressed, as in the papers: no sets.
-    """
-    style = {"flat_values": 1, **options.get("style", {})}
-    return shoal.anonymize(frame, k, **whole_table(len(frame), {**options, "style": style}))
+    """Return a release as `shoal.anonymize` does, without any help."""
+    return shoal.anonymize(frame, k, **whole_table(len(frame), options))
 
 
 def timed(frame: Any, k: int, roles: dict[str, Any], **options: Any) -> tuple[Any, float]:

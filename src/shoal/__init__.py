@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal import datasets as datasets
-    from shoal.api import anonymize, refine, score, verify
+    from shoal.api import anonymize, anonymize_tables, refine, score, verify, verify_tables
     from shoal.archive.release_file import KeptRelease, load_release
     from shoal.errors import (
         AlgorithmError,
@@ -46,11 +46,14 @@ if TYPE_CHECKING:
     from shoal.profile.suggest import Suggestion, suggest_job
     from shoal.publish.recode import Style
     from shoal.publish.verify import Verification
+    from shoal.publish.verify_tables import TablesVerification
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
+    from shoal.release.tables import TablesRelease
     from shoal.report.certificate import sign
     from shoal.report.verify_certificate import Certified, verify_certificate
     from shoal.run.job import JobResult, run_job
+    from shoal.run.tables_job import TablesJobResult, run_tables_job
     from shoal.search.bound import lower_bound
     from shoal.settings.files import Input, Output
     from shoal.settings.job import Job
@@ -104,11 +107,15 @@ _HOMES = {
     "Style": "publish.recode",
     "Suggestion": "profile.suggest",
     "TCloseness": "privacy.t_closeness",
+    "TablesJobResult": "run.tables_job",
+    "TablesRelease": "release.tables",
+    "TablesVerification": "publish.verify_tables",
     "Taxonomy": "hierarchy",
     "Utility": "study.utility",
     "Verification": "publish.verify",
     "algorithms": "registry",
     "anonymize": "api",
+    "anonymize_tables": "api",
     "apply": "life.apply",
     "audit": "study.audit",
     "compare": "study.compare",
@@ -128,12 +135,14 @@ _HOMES = {
     "read_table": "io.read",
     "refine": "api",
     "run_job": "run.job",
+    "run_tables_job": "run.tables_job",
     "score": "api",
     "sign": "report.certificate",
     "suggest_job": "profile.suggest",
     "tabulate": "study.tabulate",
     "utility": "study.utility",
     "verify": "api",
+    "verify_tables": "api",
     "verify_certificate": "report.verify_certificate",
     "write_job": "settings.job_file",
     "write_table": "io.write",
@@ -175,11 +184,15 @@ __all__ = [
     "Style",
     "Suggestion",
     "TCloseness",
+    "TablesJobResult",
+    "TablesRelease",
+    "TablesVerification",
     "Taxonomy",
     "Utility",
     "Verification",
     "algorithms",
     "anonymize",
+    "anonymize_tables",
     "apply",
     "audit",
     "compare",
@@ -200,6 +213,7 @@ __all__ = [
     "read_table",
     "refine",
     "run_job",
+    "run_tables_job",
     "score",
     "sign",
     "suggest_job",
@@ -207,6 +221,7 @@ __all__ = [
     "utility",
     "verify",
     "verify_certificate",
+    "verify_tables",
     "write_job",
     "write_table",
 ]

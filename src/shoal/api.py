@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import narwhals as nw
 import numpy as np
 
-from shoal.errors import ShoalWarning
+from shoal.errors import OptionError, ShoalWarning
 from shoal.measure.scores import default_measures, score_table
 from shoal.privacy import parse_privacy
 from shoal.publish.cells import listed
 from shoal.publish.limited import limited_of
 from shoal.publish.recode import Style
 from shoal.publish.verification_terms import promises_of, read_grids, read_trees
-from shoal.publish.verify import Verification, verify_table
+from shoal.publish.verify import Verification, check_k, verify_table
 from shoal.run import FrameSource, labels_of, run
 from shoal.settings.request import build_request, open_populations, read_style
 from shoal.table.encode import encode
@@ -24,14 +25,16 @@ from shoal.table.infer import schema_of_used
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
 
     from narwhals.typing import IntoDataFrame
 
     from shoal.measure.scores import Scores
     from shoal.publish.release_data import FrameT
+    from shoal.publish.verify_tables import TablesVerification
     from shoal.release import Release
+    from shoal.release.tables import TablesRelease
     from shoal.settings.request import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
     from shoal.table.schema import Kind
 
@@ -229,6 +232,109 @@ def anonymize(
         "style": style,
     }
     return _warned(run(build_request(options), FrameSource(frame), progress=progress))
+
+
+def anonymize_tables(
+    tables: Mapping[str, Any],
+    k: int,
+    *,
+    links: Mapping[str, str],
+    roles: Mapping[str, Mapping[str, Any]],
+    knows_events: int = 2,
+    privacy: PrivacyLike = (),
+    person_key: str | PathLike[str] | None = None,
+    max_suppression: float = 0.0,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: bool | Callable[[int, int, str], None] = False,
+    strict: bool = False,
+    style: Style | Mapping[str, Any] | None = None,
+) -> TablesRelease:
+    """Return a release of several tables in which nobody stands out from fewer than k people.
+
+    One table is about people, with one row each; the others hang from it. Whoever knows a person's
+    quasi-identifiers in that table and at most ``knows_events`` rows of the other tables finds at
+    least k people (`shoal.publish.verify_tables` says this exactly).
+
+    Args:
+        tables: by name: pandas, polars or pyarrow; the release has the same types.
+        k: how many people an attacker is left with, at least 2.
+        links: which column names a row of which table, as
+            ``{"stays.patient_id": "patients.patient_id"}``. These columns become pseudonyms.
+        roles: for each table what its columns are: options of `anonymize` about columns, as
+            ``{"stays": {"quasi_identifiers": ["ward"], "drop": ["note"]}}``, or each column with
+            its role, as ``{"stays": {"ward": "quasi-identifier", "note": "drop"}}``; "key" names a
+            key that no link names, which becomes pseudonyms, too. The kind "items" is
+            that of a quasi-identifier whose cells are sets of codes: each is an event.
+        knows_events: how many events of a person an attacker knows: 1, 2 or 3.
+        privacy: promises beyond k about sensitive columns of the table about people.
+        person_key: as in `anonymize`; pseudonyms are then the same in every release.
+        max_suppression: share of people who may be left out as outliers, from all tables.
+        seed: makes the run reproducible, but for pseudonyms; keep it secret.
+        threads: how many threads may be used (never changes the result).
+        progress: as in `anonymize`.
+        strict: as in `anonymize`.
+        style: as in `anonymize`.
+
+    Raises:
+        ShoalError: with one sentence on what is wrong and what to do.
+    """
+    from shoal.run.tables import run_tables
+    from shoal.settings.tables import build_tables_request
+
+    if not isinstance(tables, Mapping):
+        raise OptionError("tables must be a mapping from names to tables.")
+    options = {
+        "k": k,
+        "knows_events": knows_events,
+        "privacy": privacy,
+        "person_key": person_key,
+        "max_suppression": max_suppression,
+        "seed": seed,
+        "threads": threads,
+        "strict": strict,
+        "style": style,
+    }
+    request = build_tables_request(list(tables), links, roles, options)
+    release = run_tables(request, tables, progress=progress)
+    for warning in release.warnings:
+        warnings.warn(warning, ShoalWarning, stacklevel=2)
+    return release
+
+
+def verify_tables(
+    tables: Mapping[str, Any],
+    k: int,
+    *,
+    links: Mapping[str, str],
+    quasi_identifiers: Mapping[str, Sequence[str]],
+    items: Mapping[str, Sequence[str]] | None = None,
+    knows_events: int = 2,
+) -> TablesVerification:
+    """Say whether published tables keep what they promise, from the tables alone.
+
+    Args:
+        tables: the published tables, by name.
+        k: how many people an attacker has to be left with.
+        links: as in `anonymize_tables`.
+        quasi_identifiers: of each table, as published.
+        items: of each table the columns of sets of codes.
+        knows_events: how many events of a person an attacker knows: 1, 2 or 3.
+
+    Raises:
+        OptionError: the links are wrong.
+        DataError: a table or a column is not there.
+    """
+    from shoal.publish.verify_tables import verify_published_tables
+    from shoal.settings.tables import EventOptions, terms_of_links
+
+    events = EventOptions(knows_events=knows_events)
+    return verify_published_tables(
+        {name: to_polars(each) for name, each in tables.items()},
+        terms_of_links(list(tables), links, quasi_identifiers, items or {}),
+        k=check_k(k),
+        knows_events=events.knows_events,
+    )
 
 
 def refine(

@@ -66,8 +66,23 @@ def test_help_for_an_algorithm_of_a_paper_is_refused(name, more):
 
 
 def test_ours_works_as_it_always_does():
-    assert whole_table(10, {}) == {}
+    assert set(whole_table(10, {})) == {"style"}
     assert whole_table(10, {"algorithm": "auto", "block_rows": 5})["block_rows"] == 5
+
+
+@pytest.mark.parametrize("name", ["auto", "sequential"])
+def test_a_cell_without_a_hierarchy_is_kept_or_suppressed(name):
+    frame = load_adult().head(200).select("occupation", "salary")
+    given = {"quasi_identifiers": "occupation", "sensitive": "salary", "algorithm": name, "seed": 1}
+    for release in (
+        as_published.anonymize(frame, 5, **given),
+        as_published.timed(frame, 5, {}, **given)[0],
+    ):
+        cells = set(release.frame["occupation"])
+        assert "*" in cells
+        assert cells <= {"*", *frame["occupation"]}
+    style = whole_table(9, {"style": {"categories": "set"}})["style"]
+    assert style == {"flat_values": 1, "categories": "set"}
 
 
 def test_a_helped_algorithm_is_labelled():

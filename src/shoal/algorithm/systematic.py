@@ -45,9 +45,9 @@ class Systematic(Algorithm):
     citation = "Kabir, Wang, Bertino 2011"
 
     def compiles(self, run: Run) -> tuple[str, ...]:
-        """Return the task that compiles how records join."""
+        """Return the tasks that compile how records join and what clusters cost."""
         del run
-        return ("k-member",)
+        return ("k-member", "enforce")
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""

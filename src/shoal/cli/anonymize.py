@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli import arguments as opt
-from shoal.cli.arguments import Asked, Promised, Quiet, Reading, Writing, takes_flags
+from shoal.cli.arguments import Asked, Promised, Quiet, Reading, Said, Writing, takes_flags
 from shoal.cli.screen import check_json, print_json, print_release_json, say
 from shoal.cli.state import note_written, number, translated, words
 from shoal.errors import DataError, OptionError, PromiseError
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from shoal.settings.request import Request
     from shoal.table.encode import EncodedTable
     from shoal.table.schema import Schema
+
+
+TABLES_FLAGS = ("k", "seed", "threads", "strict")
+"""What can be asked on the command line where a job names several tables."""
 
 
 # ``--dry-run``: everything is checked and said, nothing is searched and nothing is written.
@@ -200,7 +204,12 @@ def anonymize(
     """
     from shoal.cli.arguments import job_of
     from shoal.runtime.progress import showing_progress
+    from shoal.settings.job_file import names_tables
 
+    if job is not None and names_tables(job):
+        refuse_flags(asked, promises, reading, source=source, dry_run=dry_run, as_json=as_json)
+        _anonymize_tables(job, asked, writing, quiet=quiet)
+        return
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
     if wanted.shuffle is False:
         say(
@@ -235,6 +244,50 @@ def anonymize(
             print_audit(made.audit, Message("How far attackers get"), stderr=streams)
         if wanted.output.save is not None:
             print_private_half(wanted.output.save, stderr=streams)
+
+
+def refuse_flags(asked: Said, *others: Said, **more: object) -> None:
+    """Refuse what cannot be said of several tables on the command line.
+
+    Raises:
+        OptionError: something is.
+    """
+    given = [name for name in asked if name not in TABLES_FLAGS]
+    given += [name for other in others for name in other]
+    given += [name for name, value in more.items() if value]
+    if given:
+        raise OptionError(
+            "The job names several tables, so {name} cannot be said on the command line; say it in "
+            "the job file, or leave it out. What can be said: -o, --k, --seed, --threads, "
+            "--strict, --replace, --certificate, --report.",
+            name=given[0][0] if isinstance(given[0], tuple) else given[0],
+        )
+
+
+def _anonymize_tables(job: str, asked: Said, writing: Said, *, quiet: bool) -> None:
+    from shoal.cli.state import chosen_language
+    from shoal.run.tables_job import run_tables_job
+    from shoal.runtime.progress import showing_progress
+    from shoal.settings.job_file import read_tables_job
+
+    wanted = read_tables_job(job)
+    language = chosen_language(wanted.output.language)
+    wanted = replace(
+        wanted,
+        options={**wanted.options, **{str(name): value for name, value in asked.items()}},
+        output=replace(wanted.output, **writing, language=language),
+    )
+    with showing_progress(quiet=quiet) as progress:
+        made = run_tables_job(wanted, progress=progress, when_written=note_written)
+    if not quiet:
+        from shoal.cli.screen import print_tables_release
+
+        print_tables_release(made.release, made.files)
+        if made.audit is not None:
+            from shoal.cli.original_and_release import print_audit
+
+            typer.echo()
+            print_audit(made.audit, "How far attackers get")
 
 
 # ``shoal demo``: a whole run on a table that comes with the package.

@@ -167,7 +167,7 @@ def compare(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="DATA...",
+            metavar="DATA",
             help="The table, or several; a job file (.toml) stands for its table and columns.",
         ),
     ],

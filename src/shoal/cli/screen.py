@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from shoal.publish.aggregates import ColumnFacts
     from shoal.publish.judgement import Judgement
     from shoal.publish.verify import Verification
+    from shoal.publish.verify_tables import TablesVerification
     from shoal.release import Release
+    from shoal.release.tables import TablesRelease
     from shoal.run.job import JobResult
 
 
@@ -94,6 +96,42 @@ def _console_class() -> type[Console]:
 
 _BAR = 20
 _STATES = {"green": Message("GREEN"), "amber": Message("AMBER"), "red": Message("RED")}
+
+
+def print_tables_release(release: TablesRelease, files: Mapping[str, str]) -> None:
+    """Print what became of several tables."""
+    from rich.markup import escape
+    from rich.table import Table
+    from rich.text import Text
+
+    from shoal.io.location import shown_name
+
+    console = open_console()
+    console.print(release.attacker, style="bold", markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    for name in ("table", "rows published", "rows left out", "detail lost (ncp)"):
+        table.add_column(name, justify="left" if name == "table" else "right")
+    for name, each in release.releases.items():
+        table.add_row(
+            Text(safe_text(name)),
+            f"{each.n_published:,}",
+            f"{each.n_suppressed:,} ({each.n_suppressed / each.n_rows:.2%})",
+            f"{each.scores['ncp']:.1%}",
+        )
+    console.print(table)
+    console.print()
+    print_tables_verification(release.verification)
+    for name, path in files.items():
+        console.print(f"{name:<16}{shown_name(path)}", markup=False, soft_wrap=True)
+    for warning in release.warnings:
+        console.print(f"[yellow]Warning:[/] {escape(warning)}", soft_wrap=True)
+
+
+def print_tables_verification(verification: TablesVerification) -> None:
+    """Print what several tables keep of what they promise."""
+    console = open_console()
+    for check in verification.checks:
+        console.print(f"- {check.sentence}", markup=False, soft_wrap=True)
 
 
 def print_release(release: Release, *, title: str, stderr: bool = False) -> None:

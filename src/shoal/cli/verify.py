@@ -72,6 +72,14 @@ def verify(
     from shoal.run.outputs import name_of
     from shoal.settings.inputs import missing_texts
 
+    if _verify_tables(
+        published,
+        (job, certificate),
+        (asked, promises, {} if public_key is None else {"--public-key": public_key}, reading),
+        as_json=as_json,
+        quiet=quiet,
+    ):
+        return
     if certificate is not None:
         known = {"hierarchies", "population", "population_counts"}
         if job is not None or {*asked, *promises} - known:
@@ -176,6 +184,63 @@ def verify(
         shuffled=columns["quasi_identifiers"] if style.shuffles else (),
     )
     _show(checked, name_of(published), len(quasi), strict=strict, as_json=as_json, quiet=quiet)
+
+
+def _is_of_several(job: str | None, certificate: str | None) -> bool:
+    """Tell whether a job or a certificate is about several tables."""
+    from shoal.report.tables import is_tables_certificate
+    from shoal.settings.job_file import names_tables
+
+    if job is not None and names_tables(job):
+        return True
+    return certificate is not None and is_tables_certificate(certificate)
+
+
+def _verify_tables(
+    published: str,
+    terms: tuple[str | None, str | None],
+    others: tuple[Said, ...],
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> bool:
+    """Check several tables against their job or their certificate; return whether they are of such.
+
+    Raises:
+        OptionError: something is said that these say already.
+    """
+    from shoal.run.tables_job import verify_tables_certificate, verify_tables_job
+    from shoal.settings.job_file import read_tables_job
+
+    job, certificate = terms
+    if not _is_of_several(job, certificate):
+        return False
+    said = [name for other in others for name in other if name != "format"]
+    if said:
+        raise OptionError(
+            "Of several tables, the job or the certificate says what was promised; leave {name} "
+            "out.",
+            name=str(said[0]),
+        )
+    if job is not None and certificate is not None:
+        raise OptionError("Give the job or the certificate, not both.")
+    form = others[-1].get("format")
+    if certificate is not None:
+        found = verify_tables_certificate(published, certificate, form=form)
+    else:
+        assert job is not None
+        found = verify_tables_job(published, read_tables_job(job), form=form)
+    if as_json:
+        from shoal.cli.screen import print_json
+
+        print_json(found.to_dict())
+    elif not quiet:
+        from shoal.cli.screen import print_tables_verification
+
+        print_tables_verification(found)
+    if not found.holds:
+        raise typer.Exit(1)
+    return True
 
 
 def _show(

@@ -1,4 +1,4 @@
-"""Tables to try Shoal on: Adult, Census-Income, German Credit and a synthetic census of any size.
+"""Tables to try Shoal on: Adult, Census-Income, German Credit, and people of any number, made up.
 
 Everything here works offline from files inside the package. Importing this room is cheap: the
 work, and the import of polars, happens when a function is called.
@@ -26,19 +26,29 @@ if TYPE_CHECKING:
         german_credit_hierarchies,
         load_german_credit,
     )
+    from shoal.datasets.hospital import (
+        HOSPITAL_LINKS,
+        HOSPITAL_ROLES,
+        hospital_hierarchies,
+        make_hospital,
+    )
 
 __all__ = [
     "ADULT_COLUMNS",
     "ADULT_QUASI_IDENTIFIERS",
     "CENSUS_INCOME_QUASI_IDENTIFIERS",
     "GERMAN_CREDIT_QUASI_IDENTIFIERS",
+    "HOSPITAL_LINKS",
+    "HOSPITAL_ROLES",
     "adult_hierarchies",
     "census_income_hierarchies",
     "german_credit_hierarchies",
+    "hospital_hierarchies",
     "load_adult",
     "load_census_income",
     "load_german_credit",
     "make_census",
+    "make_hospital",
 ]
 
 _HOMES = {
@@ -53,6 +63,10 @@ _HOMES = {
     "GERMAN_CREDIT_QUASI_IDENTIFIERS": "german_credit",
     "german_credit_hierarchies": "german_credit",
     "load_german_credit": "german_credit",
+    "HOSPITAL_LINKS": "hospital",
+    "HOSPITAL_ROLES": "hospital",
+    "hospital_hierarchies": "hospital",
+    "make_hospital": "hospital",
 }
 
 

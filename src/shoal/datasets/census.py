@@ -327,8 +327,8 @@ def make_census(
     Raises:
         OptionError: an argument is outside what it allows, or the backend is not installed.
     """
-    _check_whole_number("n_rows", n_rows, at_least=1)
-    _check_whole_number("seed", seed, at_least=0)
+    check_whole_number("n_rows", n_rows, at_least=1)
+    check_whole_number("seed", seed, at_least=0)
     if not isinstance(missing, Real) or not 0 <= float(missing) <= 1:
         raise OptionError(
             "missing must be a share from 0 to 1, but {missing!r} was given.", missing=missing
@@ -337,7 +337,8 @@ def make_census(
     return to_backend(_draw_table(int(n_rows), int(seed), float(missing)), backend)
 
 
-def _check_whole_number(option: str, given: object, *, at_least: int) -> None:
+def check_whole_number(option: str, given: object, *, at_least: int) -> None:
+    """Raise if an argument is no whole number of at least so much."""
     if isinstance(given, Integral) and not isinstance(given, bool) and int(given) >= at_least:
         return
     raise OptionError(

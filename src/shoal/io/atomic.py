@@ -124,6 +124,11 @@ class AtomicGroup:
                 staged.temporary.chmod(_mode_for(final))
         return staged.temporary
 
+    @property
+    def transactions(self) -> tuple[Transaction, ...]:
+        """The transactions that take part so far."""
+        return tuple(self._transactions)
+
     def enlist(self, transaction: Transaction) -> None:
         """Let a database transaction take part: committed after the files, or rolled back."""
         self._transactions.append(transaction)

@@ -36,7 +36,13 @@ class _Backend(Protocol):
     def check_target(self, location: Location, if_exists: str) -> None: ...
     def identity(self, location: Location) -> Hashable: ...
     def tables_read(self, location: Location) -> list[Hashable]: ...
-    def stage(self, location: Location, frame: pl.DataFrame, if_exists: str) -> Pending: ...
+    def stage(
+        self,
+        location: Location,
+        frame: pl.DataFrame,
+        if_exists: str,
+        beside: Sequence[object] = (),
+    ) -> Pending: ...
 
 
 class Pending(Transaction, Protocol):
@@ -111,7 +117,8 @@ def stage_sql(group: AtomicGroup, frame: pl.DataFrame, url: str, if_exists: str)
     """Write a table in a transaction that is committed together with a group of files."""
     location = _target(url)
     check_if_exists(if_exists)
-    pending = _backend(location).stage(location, insertable(frame, location), if_exists)
+    rows = insertable(frame, location)
+    pending = _backend(location).stage(location, rows, if_exists, group.transactions)
     group.enlist(pending)
     return pending
 

@@ -191,8 +191,13 @@ def tables_read(location: Location) -> list[Hashable]:
     return [tuple(row) for row in rows]
 
 
-def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
-    """Write the table in a transaction and return it, not yet committed."""
+def stage(
+    location: Location, frame: pl.DataFrame, if_exists: str, beside: Sequence[object] = ()
+) -> _Pending:
+    """Write the table in a transaction and return it, not yet committed.
+
+    Where one of the tables ``beside`` it is of the same database, both are of one transaction.
+    """
     from psycopg import sql
 
     if current_watch() is not None:
@@ -206,7 +211,10 @@ def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
         cells.append(stored)
     import polars as pl
 
-    pending = _Pending(location)
+    same = [
+        each for each in beside if isinstance(each, _Pending) and each.options == location.options
+    ]
+    pending = _Pending(location, same[0] if same else None)
     try:
         with _reporting(location, Message("write")):
             connection = pending.connection
@@ -229,11 +237,14 @@ def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
 
 
 class _Pending:
-    """A written table that waits for its commit."""
+    """A written table that waits for its commit; one of several is committed with the first."""
 
-    def __init__(self, location: Location) -> None:
-        self._location = location
-        self.connection = _connect(location)
+    connection: psycopg.Connection[Any]
+
+    def __init__(self, location: Location, first: _Pending | None = None) -> None:
+        self._location, self._first = location, first
+        self.options = location.options
+        self.connection = _connect(location) if first is None else first.connection
 
     def names(self) -> list[str]:
         """Return the names of the written columns."""
@@ -247,12 +258,15 @@ class _Pending:
 
     def commit(self) -> None:
         """Make the table last."""
+        if self._first is not None:
+            return
         with _reporting(self._location, Message("write")):
             self.connection.commit()
 
     def close(self) -> None:
         """Leave the database, which undoes what was not committed."""
-        self.connection.close()
+        if self._first is None:
+            self.connection.close()
 
 
 def _connect(location: Location) -> psycopg.Connection[Any]:

@@ -141,18 +141,25 @@ def _identity(location: Location, table: str) -> Hashable:
     return (status.st_dev, status.st_ino, table.lower())
 
 
-def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
-    """Write the table in a transaction and return it, not yet committed."""
+def stage(
+    location: Location, frame: pl.DataFrame, if_exists: str, beside: Sequence[object] = ()
+) -> _Pending:
+    """Write the table in a transaction and return it, not yet committed.
+
+    Where one of the tables ``beside`` it is of the same file, both are of one transaction.
+    """
     import polars as pl
 
-    check_target(location, if_exists)
+    same = [each for each in beside if isinstance(each, _Pending) and each.path == _path(location)]
+    if not same:
+        check_target(location, if_exists)
     refuse_table(identity(location), location.shown)
     declarations, cells = [], []
     for column in frame.get_columns():
         declaration, stored = _stored(column)
         declarations.append(f"{_quoted(column.name)} {declaration}")
         cells.append(stored)
-    pending = _Pending(location)
+    pending = _Pending(location, same[0] if same else None)
     try:
         with _reporting(location, Message("write")):
             pending.begin()
@@ -172,15 +179,21 @@ def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
 
 
 class _Pending:
-    """A written table that waits for its commit."""
+    """A written table that waits for its commit; one of several is committed with the first."""
 
-    def __init__(self, location: Location) -> None:
+    connection: sqlite3.Connection
+
+    def __init__(self, location: Location, first: _Pending | None = None) -> None:
         self._location = location
-        self._path = _path(location)
-        self._is_new = not self._path.exists()
+        self.path = _path(location)
+        self._is_new = not self.path.exists()
         self._done = False
+        self._first = first
+        if first is not None:
+            self.connection = first.connection
+            return
         with _reporting(location, Message("write")):
-            self.connection = sqlite3.connect(self._path, isolation_level=None)
+            self.connection = sqlite3.connect(self.path, isolation_level=None)
             # Rows of a table that is replaced, or of one that never came to be, are wiped out
             # rather than left in free pages of the file.
             self.connection.execute("PRAGMA secure_delete = ON")
@@ -197,23 +210,28 @@ class _Pending:
 
     def begin(self) -> None:
         """Start the transaction; nobody else can write until it ends."""
-        self.connection.execute("BEGIN IMMEDIATE")
+        if self._first is None:
+            self.connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         """Make the table last."""
+        if self._first is not None:
+            return
         with _reporting(self._location, Message("write")):
             self.connection.execute("COMMIT")
         self._done = True
 
     def close(self) -> None:
         """Undo the change unless it was committed; a file that was made for it goes."""
+        if self._first is not None:
+            return
         with contextlib.suppress(sqlite3.Error):
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
         self.connection.close()
         if self._is_new and not self._done:
             with contextlib.suppress(OSError):
-                self._path.unlink()
+                self.path.unlink()
 
 
 def _path(location: Location) -> Path:

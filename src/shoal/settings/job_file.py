@@ -21,6 +21,15 @@ from shoal.messages import Message
 from shoal.privacy.base import file_options
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, is_open
+from shoal.settings.tables import (
+    EVENT_OPTIONS,
+    ITEMS,
+    SHARED,
+    TABLE_KEYS,
+    TABLES,
+    TableOfJob,
+    TablesJob,
+)
 from shoal.table.schema import COLUMN_ROWS, JobColumn, Role, parse_role
 
 if TYPE_CHECKING:
@@ -87,6 +96,45 @@ def read_job(path: str | PathLike[str], *, outside: Mapping[str, str] | None = N
             the wrong type; the message names the key's place.
     """
     file = Path(path)
+    tables = _tables_of(file)
+    if TABLES in tables:
+        raise JobError(
+            "The job file {file!r} names several tables; it is for 'shoal anonymize --job' and "
+            "shoal.run_tables_job.",
+            file=str(file),
+        )
+    known = os.environ if outside is None else outside
+    return job_from_tables(_with_outside(tables, known, file, ""), file)
+
+
+def read_tables_job(
+    path: str | PathLike[str], *, outside: Mapping[str, str] | None = None
+) -> TablesJob:
+    """Read a job file that names several tables; see `read_job`.
+
+    Raises:
+        JobError: as `read_job`, or it names no tables.
+    """
+    file = Path(path)
+    known = os.environ if outside is None else outside
+    return _Reader(file).tables_job(_with_outside(_tables_of(file), known, file, ""))
+
+
+def names_tables(path: str | PathLike[str]) -> bool:
+    """Tell whether a job file names several tables.
+
+    Raises:
+        JobError: it cannot be read.
+    """
+    return TABLES in _tables_of(Path(path))
+
+
+def _tables_of(file: Path) -> dict[str, Any]:
+    """Return what stands in a job file.
+
+    Raises:
+        JobError: it cannot be read, or is not TOML.
+    """
     try:
         text = read_side_file(file, Message("the job file")).decode("utf-8-sig")
     except FileNotFoundError:
@@ -102,7 +150,7 @@ def read_job(path: str | PathLike[str], *, outside: Mapping[str, str] | None = N
             strerror=error.strerror,
         ) from None
     try:
-        tables = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         # Not the message: it may show a key or a letter of a file that was named by mistake.
         place = re.search(r"\(at (line (\d+), column (\d+)|end of document)\)$", str(error))
@@ -119,8 +167,6 @@ def read_job(path: str | PathLike[str], *, outside: Mapping[str, str] | None = N
         ) from None
     except RecursionError:
         raise JobError("The job file {file!r} is nested too deeply.", file=str(file)) from None
-    known = os.environ if outside is None else outside
-    return job_from_tables(_with_outside(tables, known, file, ""), file)
 
 
 def _with_outside(value: Any, known: Mapping[str, str], file: Path, place: str) -> Any:
@@ -203,14 +249,64 @@ class _Reader:
             },
         )
 
-    def columns(self, tables: dict[str, Any]) -> dict[str, JobColumn]:
+    def tables_job(self, tables: dict[str, Any]) -> TablesJob:
+        known = {
+            **{name: row for name, row in JOB_OPTIONS.items() if name in SHARED},
+            **EVENT_OPTIONS,
+        }
+        self.known(tables, [*known, "missing_values", "input", "output", TABLES], "")
+        shared = self.input(self.table(tables, "input"), "input")
+        named = self.table(tables, TABLES)
+        if not named:
+            raise JobError(
+                "The job file {file!r} names no tables; add [tables.patients] and what hangs "
+                "from it.",
+                file=str(self.file),
+            )
+        return TablesJob(
+            tables={
+                name: self.table_of_job(self.table(named, name, TABLES), f"{TABLES}.{name}")
+                for name in named
+            },
+            input=replace(shared, missing_values=self.texts(tables, "missing_values")),
+            output=Output(**self.rows(self.table(tables, "output"), OUTPUT_OPTIONS, "output")),
+            options={
+                name: self.value(tables, row) for name, row in known.items() if name in tables
+            },
+        )
+
+    def input(self, table: dict[str, Any], place: str) -> Input:
+        return Input(**self.rows(table, INPUT_OPTIONS, place))
+
+    def table_of_job(self, table: dict[str, Any], place: str) -> TableOfJob:
+        own: dict[str, Any] = {
+            name: table[name] for name in ("columns", "hierarchies") if name in table
+        }
+        table = {name: value for name, value in table.items() if name not in own}
+        items = []
+        for name, column in self.table(own, "columns").items():
+            if isinstance(column, dict) and column.get("kind") == ITEMS:
+                items.append(name)
+                own["columns"] = {**own["columns"], name: {**column, "kind": "infer"}}
+        said = {name: self.text(table, name, place) for name in TABLE_KEYS}
+        rest = {name: value for name, value in table.items() if name not in TABLE_KEYS}
+        reading = [name for name in INPUT_OPTIONS if name != "missing_values"]
+        self.known(rest, [*TABLE_KEYS, "columns", "hierarchies", *reading], place)
+        return TableOfJob(
+            columns=self.columns(own, f"{place}."),
+            items=tuple(items),
+            read=self.rows(rest, INPUT_OPTIONS, place),
+            **said,
+        )
+
+    def columns(self, tables: dict[str, Any], above: str = "") -> dict[str, JobColumn]:
         """Return the columns, with the hierarchies of ``[hierarchies]``, which say the same."""
         found = {
-            name: self.column(column, f"columns.{name}")
+            name: self.column(column, f"{above}columns.{name}")
             for name, column in self.table(tables, "columns").items()
         }
         for name, value in self.table(tables, "hierarchies").items():
-            place = f"hierarchies.{name}"
+            place = f"{above}hierarchies.{name}"
             column = found.get(name, JobColumn())
             if column.hierarchy is not None:
                 raise JobError(
@@ -271,7 +367,7 @@ class _Reader:
         if not isinstance(table, dict):
             raise self.wrong(place, Message("a table"), table)
         self.known(table, [each.name for each in fields(JobColumn)], place)
-        name = place.removeprefix("columns.")
+        name = place.rpartition("columns.")[2]
         role = self.text(table, "role", place)
         if role is None:
             raise JobError(

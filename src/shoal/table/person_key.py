@@ -60,17 +60,18 @@ def keyed_hashes(said: list[tuple[str, ...]], key: bytes, use: str) -> list[byte
     ]
 
 
-def keyed_pseudonyms(ids: pl.Series, key: bytes) -> pl.Series:
+def keyed_pseudonyms(ids: pl.Series, key: bytes, use: str = "pseudonym") -> pl.Series:
     """Return the pseudonym of each row's person; none where there is no id.
 
-    Under one key a person has the same in every table, on one machine and on many.
+    Under one key a person has the same in every table, on one machine and on many. What is no
+    person (a stay) has a use of its own.
     """
     import polars as pl
 
     codes, said = clean_ids(ids)
     drawn = [
         None if each is None else each[:_PSEUDONYM_BYTES].hex()
-        for each in keyed_hashes(said, key, "pseudonym")
+        for each in keyed_hashes(said, key, use)
     ]
     made = pl.Series(ids.name, drawn, dtype=pl.String)
     return made.gather(pl.Series(codes, dtype=pl.UInt32))

@@ -132,6 +132,12 @@ def parse_kind(text: str, *, column: str) -> Kind | None:
     """Return the kind called ``text`` (None for ``"infer"``), or raise an OptionError."""
     if text == "infer":
         return None
+    if text == "items":
+        raise OptionError(
+            "Column {column!r} is of kind items, whose codes are events: that is for "
+            "shoal.anonymize_tables, also of a single table ([tables.people] in a job file).",
+            column=column,
+        )
     try:
         return Kind(text)
     except ValueError:
