@@ -113,10 +113,8 @@ def verify(
     from shoal.report.headline import judged
     from shoal.settings.request import open_populations, read_combinations
 
-    quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
-    style = Style.from_dict(wanted.style)
-    if style.shuffles:
-        quasi = [GROUP]
+    style, sensitive = Style.from_dict(wanted.style), columns["sensitive"]
+    quasi = [GROUP] if style.shuffles else columns["quasi_identifiers"]
     person = counted = next(iter(columns["person"]), None)
     source = release_of(wanted, published, reading, alone=True)
     trees = {name: tree for name, tree in columns["hierarchies"].items() if name in sensitive}
