@@ -27,6 +27,7 @@ from shoal.measure.scores import create_cost_measure
 from shoal.runtime.progress import COMPILING, COMPILING_ANEW, no_progress
 from shoal.search.enforce import enforce
 from shoal.search.lattice import cell_partition
+from shoal.search.limited import cells_for
 from shoal.search.refine import EFFORTS, Search
 from shoal.search.scan import Run, Scanner
 from shoal.table.partition import Partition
@@ -80,8 +81,9 @@ EVERYTHING = (
     "r-gather",
     "means",
     "bound",
+    "limited",
 )
-"""What every algorithm needs, and the lower bound."""
+"""What every algorithm needs, the lower bound, and attackers of limited knowledge."""
 
 
 def compile_missing(names: Sequence[str], scanner: Scanner, report: Report) -> None:
@@ -211,6 +213,8 @@ def _run_task(table: EncodedTable, name: str) -> None:
         _refine_means()
     elif name == "bound":
         bound_table(table, run.k, run.model.measure)
+    elif name == "limited":
+        cells_for(table, run, [(0, 1)])
     elif name == "cells":
         cell_partition(table, run)
     elif name == "enforce":

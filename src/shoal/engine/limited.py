@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.algorithm.warm_up import compile_missing
 from shoal.engine.grouping import form_groups
 from shoal.errors import OptionError
 from shoal.measure.base import Grouped
@@ -31,6 +32,7 @@ def cells_against(work: LocalWork) -> Partition:
             "limited knowledge has none of; choose one of single cells, such as 'ncp' or 'lm'.",
             name=measure.name,
         )
+    compile_missing(("limited",), run.scanner, run.progress)
     names = [attribute.name for attribute in work.table.attributes]
     known = known_combinations(names, request.knows, request.combinations)
     found = [cells_for(work.table, run, known), form_groups(work)]

@@ -587,6 +587,18 @@ class Request:
         """The style, without lists of values where rows of one cell differ in other columns."""
         return replace(self.style, flat_values=1) if self.is_limited else self.style
 
+    def refuse_limited(self) -> None:
+        """Refuse attackers of limited knowledge, where groups of all columns are tried.
+
+        Raises:
+            OptionError: they are asked for.
+        """
+        if self.is_limited:
+            raise OptionError(
+                "explain and compare try groups that are alike in all quasi-identifiers; leave "
+                "knows and combinations out there."
+            )
+
     def _check_limited(self) -> None:
         """Refuse what does not go with attackers of limited knowledge."""
         named = self.quasi_identifiers

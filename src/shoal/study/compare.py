@@ -227,6 +227,7 @@ def _check_options(asked: Request, algorithms: Sequence[str], measures: Sequence
     """Refuse an option that none of the algorithms or measures has: nobody would notice it."""
     from shoal import registry
 
+    asked.refuse_limited()
     own = {f.name for name in algorithms for f in fields(registry.load("algorithms", name))}
     known = {"column"}.union(*(registry.load("measures", name).options for name in measures))
     for given, those, what in (

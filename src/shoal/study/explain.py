@@ -222,6 +222,8 @@ def explain_release(
     schema = release.schema
     names = ("k", "algorithm", "algorithm_options", "measure", "measure_options")
     said = {name: release.parameters[name] for name in (*names, "max_suppression", "missing")}
+    said |= {"knows": release.parameters.get("knows")}
+    said |= {"combinations": release.parameters.get("combinations") or ()}
     request = Request(quasi_identifiers=schema.quasi_identifiers, privacy=release.privacy, **said)
     asked = Trial.unchanged(move_dates(table, schema, release.key), schema, request)
     return _explain(asked, release, max_rows=max_rows, workers=workers, progress=progress)
@@ -239,6 +241,7 @@ def _explain(
     from shoal.algorithm.warm_up import compile_ahead
     from shoal.runtime.progress import watching
 
+    asked.request.refuse_limited()
     watch = Stopwatch()
     seed = 0 if asked.request.seed is None else asked.request.seed
     sample = replace(
