@@ -27,7 +27,6 @@ from shoal.measure.scores import create_cost_measure
 from shoal.runtime.progress import COMPILING, COMPILING_ANEW, no_progress
 from shoal.search.enforce import enforce
 from shoal.search.lattice import cell_partition
-from shoal.search.limited import cells_for
 from shoal.search.refine import EFFORTS, Search
 from shoal.search.scan import Run, Scanner
 from shoal.table.partition import Partition
@@ -203,6 +202,7 @@ def _run_task(table: EncodedTable, name: str) -> None:
     from shoal.privacy.l_diversity import LDiversity
     from shoal.search.bound import bound_table
     from shoal.search.grow import grow_partition
+    from shoal.search.limited import cells_for
     from shoal.search.suppress import find_outliers
 
     run = _run(table, "ncp")

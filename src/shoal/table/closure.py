@@ -111,7 +111,7 @@ class IntervalClosures(Closures):
     @classmethod
     def of_groups(cls, attribute: Attribute, partition: Partition) -> IntervalClosures:
         """Return the closure of every group, plus "everything" as the last one."""
-        if attribute.name in partition.recoded:
+        if attribute.algebra == cls.algebra and attribute.name in partition.recoded:
             return cls.of_shapes(attribute, partition.recoded[attribute.name].tolist())
         codes = attribute.codes[partition.order]
         low = high = np.empty(0, dtype=np.int32)
