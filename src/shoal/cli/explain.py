@@ -279,8 +279,6 @@ def compare(
         Message("the table"): csv,
         Message("the table for a paper"): latex,
     }
-    for each in jobs.values():
-        check_files(each.input.sources, outputs)
     if report is not None and Path(str(report)).is_dir():
         raise OptionError(
             "The report {name_of} is a folder; name a file in it.", name_of=name_of(report)
@@ -288,6 +286,8 @@ def compare(
     first = next(iter(jobs.values()))
     minimised = [first.measure or "ncp"] if measures is None else opt.parse_names([measures])
     tables = {name: _table_of(wanted, sizes[0]) for name, wanted in jobs.items()}
+    for each in jobs.values():  # hierarchies and populations are known as inputs now, too
+        check_files(each.input.sources, outputs)
     if results is not None:
         note_kept(
             Message("runs that were finished are in {file!r}; run it again to go on.", file=results)
