@@ -20,6 +20,7 @@ import signal
 import sys
 import threading
 import warnings
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from shoal.cli.state import State, translated, words
@@ -148,7 +149,7 @@ def _call(arguments: Sequence[str]) -> int:
 
 def _language_among(arguments: Sequence[str]) -> str | None:
     """Return the language that is asked for, so that help and usage errors know it, too."""
-    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
+    for word, following in pairwise((*arguments, "")):
         flag, _, code = word.partition("=")
         if flag == "--language" and (code or following) in LANGUAGES:
             return code or following
