@@ -112,6 +112,24 @@ def test_a_job_of_the_command_line_runs_with_values_from_outside(tmp_path, monke
     assert (tmp_path / "safe.csv").exists()
 
 
+SEVERAL = """
+k = 5
+knows_events = 2
+[input]
+path = "hospital"
+[output]
+table = "safe"
+[tables.patients]
+key = "patient_id"
+[tables.patients.columns]
+born = {role = "quasi-identifier"}
+[tables.stays]
+of = "patients.patient_id"
+[tables.stays.columns]
+codes = {role = "quasi-identifier", kind = "items"}
+"""
+
+
 def test_the_schema_knows_every_option_and_takes_what_the_reader_takes(written):
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads(CliRunner().invoke(app, ["schema"]).stdout)
@@ -121,6 +139,7 @@ def test_the_schema_knows_every_option_and_takes_what_the_reader_takes(written):
     import tomllib
 
     assert not list(check.iter_errors(tomllib.loads(JOB)))
+    assert not list(check.iter_errors(tomllib.loads(SEVERAL)))
     for wrong in (
         "kk = 3",
         'k = "many"',
@@ -130,6 +149,8 @@ def test_the_schema_knows_every_option_and_takes_what_the_reader_takes(written):
         "[[privacy]]\nl = 2",
         "[style]\ncells = 'mixed'",
         "[input]\npaths = 'a'",
+        "[tables.stays]\nabove = 'patients.patient_id'",
+        "knows_events = 'all'",
     ):
         assert list(check.iter_errors(tomllib.loads(wrong))), wrong
 

@@ -17,7 +17,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -505,12 +505,19 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
             for each in content["columns"]
             if each.get("read_as") is not None
         },
-        limited=limited_of(
-            None if asked.get("knows") is None else _whole(asked["knows"]),
-            [[_text(name) for name in each] for each in asked.get("combinations", ())],
-        ),
+        limited=_limited(asked.get("knows"), asked.get("combinations", ())),
         shuffled=tuple(name for name, role in columns if role == SHUFFLED),
     )
+
+
+def _limited(knows: object, chosen: Iterable[Iterable[object]]) -> Limited:
+    """Return what an attacker may know; nobody is said to know no column at all."""
+    found = limited_of(
+        None if knows is None else _whole(knows), [[_text(name) for name in one] for one in chosen]
+    )
+    if (found.knows is not None and found.knows < 1) or not all(found.chosen):
+        raise ValueError
+    return found
 
 
 def _grid_terms(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -406,8 +406,8 @@ def _histories(
                 .sort(["who", "rows", "value"], descending=[False, True, False])
                 .group_by("who", maintain_order=True)
                 .agg(
-                    pl.col("value").get(0).alias("most"),
-                    pl.col("value").get(1, null_on_oob=True).alias("next"),
+                    pl.col("value").first().alias("most"),
+                    pl.col("value").slice(1, 1).first().alias("next"),
                 )
             )
             cells = pl.DataFrame({"who": np.arange(n_people)}).join(

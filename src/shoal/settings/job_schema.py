@@ -11,6 +11,7 @@ from shoal.publish.recode import Style
 from shoal.registry import load, names
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE
+from shoal.settings.tables import EVENT_OPTIONS, ITEMS, TABLE_KEYS, TABLES
 from shoal.table.schema import COLUMN_ROWS, Kind, Role
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _DETAILS: Mapping[str, dict[str, Any]] = {
     "number or text": {"type": ["number", "string"]},
     "number or date": {"type": ["number", "string"]},
     "list[str]": _TEXTS,
+    "list[list[str]]": {"type": "array", "items": _TEXTS},
     "tuple[str, ...]": _TEXTS,
     TABLE: {"type": "object"},
     MODELS: {"type": "array"},
@@ -66,9 +68,21 @@ def job_schema() -> dict[str, Any]:
                 },
                 "privacy": {"type": "array", "items": _promise()},
                 "style": _style(),
+                **{name: _of(row) for name, row in EVENT_OPTIONS.items()},
+                TABLES: {"type": "object", "additionalProperties": _table()},
             }
         ),
     }
+
+
+def _table() -> dict[str, Any]:
+    """Return the shape of one of several tables."""
+    column = _column(ITEMS)
+    files = _files(INPUT_OPTIONS.values())["properties"]
+    hierarchies = {"type": "object", "additionalProperties": _DETAILS["hierarchy"]}
+    columns = {"type": "object", "additionalProperties": column}
+    keys = dict.fromkeys(TABLE_KEYS, _TEXT)
+    return _object({**keys, "columns": columns, "hierarchies": hierarchies, **files})
 
 
 def _object(properties: Mapping[str, Any], required: Iterable[str] = ()) -> dict[str, Any]:
@@ -113,9 +127,10 @@ def _files(rows: Iterable[Option]) -> dict[str, Any]:
     return _object({row.name: _of(row) for row in rows if row.name != "missing_values"})
 
 
-def _column() -> dict[str, Any]:
+def _column(*further: str) -> dict[str, Any]:
+    """Return the shape of a column, whose kind may be one of further ones."""
     found = {name: _of(row) for name, row in COLUMN_ROWS.items()}
-    kinds = _or_outside({"enum": [*(kind.value for kind in Kind), "infer"]})
+    kinds = _or_outside({"enum": [*(kind.value for kind in Kind), "infer", *further]})
     found["kind"] = {"description": found["kind"]["description"], **kinds}
     role = _or_outside({"enum": [each.value for each in Role]})
     role["description"] = "What happens to the column."
