@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from shoal.release.tables import TablesRelease
     from shoal.report.certificate import sign
     from shoal.report.verify_certificate import Certified, verify_certificate
-    from shoal.run.drift import Change, Drift, accept_drift, drift
+    from shoal.run.drift import ColumnChange, Drift, accept_drift, drift
     from shoal.run.job import JobResult, run_job
     from shoal.run.tables_job import TablesJobResult, run_tables_job
     from shoal.search.bound import lower_bound
@@ -78,7 +78,7 @@ _HOMES = {
     "AlphaK": "privacy.alpha_k",
     "Applied": "life.apply",
     "Certified": "report.verify_certificate",
-    "Change": "run.drift",
+    "ColumnChange": "run.drift",
     "CountTable": "study.tabulate",
     "Audit": "study.audit.attack_context",
     "BetaLikeness": "privacy.relative_frequency",
@@ -162,7 +162,7 @@ __all__ = [
     "Audit",
     "BetaLikeness",
     "Certified",
-    "Change",
+    "ColumnChange",
     "Comparison",
     "CountTable",
     "DataError",

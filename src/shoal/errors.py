@@ -62,7 +62,7 @@ class DriftError(ShoalError):
     """The table is no longer the one that a job describes.
 
     Attributes:
-        changes: how it differs (`shoal.run.drift.Change`).
+        changes: how it differs (`shoal.run.drift.ColumnChange`).
     """
 
     changes: tuple[Any, ...] = ()

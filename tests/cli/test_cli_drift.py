@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal.cli.program import run
-from shoal.run.drift import _MARKS, Change
+from shoal.run.drift import _MARKS, ColumnChange
 from shoal.run.job import EVENTS
 from shoal.settings.job_edit import with_columns
 
@@ -274,4 +274,4 @@ def test_the_page_has_a_line_for_each_kind_of_change(folder):
         assert f"`{what}`" in page
         assert f"| `{mark}" in page
     assert {each.what for each in shoal.drift("job.toml").changes} <= set(_MARKS)
-    assert Change("column-new", "x", 0, "y").to_dict()["column"] == "x"
+    assert ColumnChange("column-new", "x", 0, "y").to_dict()["column"] == "x"

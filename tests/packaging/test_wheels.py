@@ -1,14 +1,14 @@
 """For which systems and Pythons every package that Shoal needs comes as a wheel."""
 
 import pytest
-from tests.helpers.scripts import load_script
+from tests.helpers.scripts import ROOT, load_script
 
 pytestmark = pytest.mark.long  # the index is asked
 
 
 @pytest.fixture
 def wheels(monkeypatch):
-    monkeypatch.syspath_prepend("tools")
+    monkeypatch.syspath_prepend(ROOT / "tools")
     return load_script("tools/wheels.py")
 
 

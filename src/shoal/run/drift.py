@@ -34,7 +34,7 @@ _MARKS = {NEW: "+", GONE: "-", VALUES: "~", UNFIT: "!"}
 
 
 @dataclass(frozen=True)
-class Change:
+class ColumnChange:
     """One difference between a table and its job.
 
     Attributes:
@@ -76,7 +76,7 @@ class Drift:
             message, log or certificate shows, and neither does the text of this object.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[ColumnChange, ...]
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     def __bool__(self) -> bool:
@@ -107,7 +107,7 @@ def drift(job: Job | str | PathLike[str]) -> Drift:
         raise OptionError(
             "A table is compared with its job on one machine; leave the engine spark out."
         )
-    columns: list[Change] = []
+    columns: list[ColumnChange] = []
     schema = Schema(())
 
     def needed(names: list[str]) -> list[str]:
@@ -128,7 +128,7 @@ def drift(job: Job | str | PathLike[str]) -> Drift:
 
 
 def accept_drift(path: str | PathLike[str], data: str | None = None) -> Drift:
-    """Change a job file, and its hierarchy files, so that they describe the table as it is now.
+    """ColumnChange a job file, and its hierarchy files, so that they describe the table as it is now.
 
     A column that is new is dropped: somebody has to decide before it is published. A column that
     is gone is no longer named. A value that a hierarchy does not list gets a line in its file,
@@ -227,14 +227,14 @@ def _drifted(message: Message, found: Drift) -> DriftError:
     return error
 
 
-def _changed_columns(job: Job, names: list[str]) -> Iterator[Change]:
+def _changed_columns(job: Job, names: list[str]) -> Iterator[ColumnChange]:
     known = [name for name, column in job.columns.items() if column.role is not None]
     for name in names:
         if name not in known:
-            yield Change(NEW, name, 0, Message("column {name!r} is new", name=name))
+            yield ColumnChange(NEW, name, 0, Message("column {name!r} is new", name=name))
     for name in known:
         if name not in names:
-            yield Change(GONE, name, 0, Message("column {name!r} is gone", name=name))
+            yield ColumnChange(GONE, name, 0, Message("column {name!r} is gone", name=name))
 
 
 def _as_far_as_it_fits(job: Job, names: list[str]) -> Schema:
@@ -263,7 +263,7 @@ def _as_far_as_it_fits(job: Job, names: list[str]) -> Schema:
 
 def _changed_cells(
     column: Column, frame: pl.DataFrame, unknown_values: str
-) -> Iterator[tuple[Change, tuple[str, ...]]]:
+) -> Iterator[tuple[ColumnChange, tuple[str, ...]]]:
     import narwhals as nw
 
     from shoal.hierarchy import canonical_label
@@ -286,7 +286,7 @@ def _changed_cells(
             cells = cells.fill_nan(None)
         labels = {canonical_label(value) for value in cells.unique().drop_nulls().to_list()}
     except ShoalError as error:
-        yield Change(UNFIT, name, 0, error.message), ()
+        yield ColumnChange(UNFIT, name, 0, error.message), ()
         return
     new = tuple(sorted(labels.difference(listed)))
     if new and known.hierarchy is not None:
@@ -296,7 +296,7 @@ def _changed_cells(
             len(new),
             name=name,
         )
-        yield Change(VALUES, name, len(new), said), new
+        yield ColumnChange(VALUES, name, len(new), said), new
     elif new:
         said = plural(
             "{n} value of column {name!r} is not in its order",
@@ -304,7 +304,7 @@ def _changed_cells(
             len(new),
             name=name,
         )
-        yield Change(VALUES, name, len(new), said), new
+        yield ColumnChange(VALUES, name, len(new), said), new
 
 
 def _hierarchy_file(job: Job, column: str) -> Path | None:
