@@ -128,7 +128,7 @@ def drift(job: Job | str | PathLike[str]) -> Drift:
 
 
 def accept_drift(path: str | PathLike[str], data: str | None = None) -> Drift:
-    """ColumnChange a job file, and its hierarchy files, so that they describe the table as it is now.
+    """Change a job file, and its hierarchy files, so that they describe the table as it is now.
 
     A column that is new is dropped: somebody has to decide before it is published. A column that
     is gone is no longer named. A value that a hierarchy does not list gets a line in its file,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, HierarchyError, OptionError, RoleError, ShoalError
@@ -180,6 +181,7 @@ def _telling_drift(job: Job, log: RunLog) -> Iterator[None]:
     except (RoleError, HierarchyError, OptionError) as error:
         from shoal.run.drift import explained
 
+        clear_frames(error.__traceback__)  # what was read makes room for a second reading
         found = explained(job, error)
         if found is None:
             raise
