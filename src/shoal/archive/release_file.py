@@ -145,8 +145,8 @@ class KeptRelease:
 
     def __repr__(self) -> str:
         """Return one line without any cell."""
-        whose = "" if self.people is None else ", with people"
-        return f"<KeptRelease k={self.k}: {self.n_rows} rows in {self.n_groups} groups{whose}>"
+        and_people = "" if self.people is None else ", with people"
+        return f"<KeptRelease k={self.k}: {self.n_rows} rows in {self.n_groups} groups{and_people}>"
 
 
 _MOST_TABLES = 1 << 20
@@ -295,12 +295,12 @@ def column_to_json(column: pl.Series) -> dict[str, Any]:
         values = [None if each is None else repr(float(each)) for each in column.to_list()]
         return {"type": name, "values": values}
     if name in _PHYSICAL:
-        said: dict[str, Any] = {"type": name, "values": column.to_physical().to_list()}
+        encoded: dict[str, Any] = {"type": name, "values": column.to_physical().to_list()}
         if isinstance(dtype, pl.Datetime | pl.Duration):
-            said["unit"] = dtype.time_unit
+            encoded["unit"] = dtype.time_unit
         if isinstance(dtype, pl.Datetime):
-            said["zone"] = dtype.time_zone
-        return said
+            encoded["zone"] = dtype.time_zone
+        return encoded
     if isinstance(dtype, pl.Decimal):
         values = [None if each is None else str(each) for each in column.to_list()]
         return {"type": name, "scale": dtype.scale, "values": values}
@@ -312,7 +312,7 @@ def column_to_json(column: pl.Series) -> dict[str, Any]:
     )
 
 
-def column_from_json(name: str, said: object) -> pl.Series:
+def column_from_json(name: str, encoded: object) -> pl.Series:
     """Return a column that was written by `column_to_json`.
 
     Raises:
@@ -320,8 +320,8 @@ def column_from_json(name: str, said: object) -> pl.Series:
     """
     import polars as pl
 
-    kind, values = take(said, "type", str), take(said, "values", list)
-    assert isinstance(said, dict)
+    kind, values = take(encoded, "type", str), take(encoded, "values", list)
+    assert isinstance(encoded, dict)
     wanted: type | tuple[type, ...] = str
     if kind in _WHOLE or kind in _PHYSICAL:
         wanted = int
@@ -333,7 +333,7 @@ def column_from_json(name: str, said: object) -> pl.Series:
         ):
             raise Damaged("column {name!r} holds cells of another type than it says", name=name)
     try:
-        column = _typed(name, kind, values, said)
+        column = _typed(name, kind, values, encoded)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
         raise Damaged("the cells of column {name!r} cannot be read", name=name) from None
     if column is None:
@@ -341,7 +341,7 @@ def column_from_json(name: str, said: object) -> pl.Series:
     return column
 
 
-def _typed(name: str, kind: str, values: list[Any], said: dict[str, Any]) -> pl.Series | None:
+def _typed(name: str, kind: str, values: list[Any], encoded: dict[str, Any]) -> pl.Series | None:
     import polars as pl
 
     if kind in _WHOLE or kind in ("String", "Boolean"):
@@ -352,13 +352,13 @@ def _typed(name: str, kind: str, values: list[Any], said: dict[str, Any]) -> pl.
     if kind in ("Date", "Time"):
         physical = pl.Int32 if kind == "Date" else pl.Int64
         return pl.Series(name, values, dtype=physical).cast(getattr(pl, kind))
-    if kind in ("Datetime", "Duration") and said.get("unit") in _UNITS:
-        zone = take(said, "zone", (str, type(None))) if kind == "Datetime" else None
-        unit = said["unit"]
+    if kind in ("Datetime", "Duration") and encoded.get("unit") in _UNITS:
+        zone = take(encoded, "zone", (str, type(None))) if kind == "Datetime" else None
+        unit = encoded["unit"]
         target = pl.Datetime(unit, zone) if kind == "Datetime" else pl.Duration(unit)
         return pl.Series(name, values, dtype=pl.Int64).cast(target)
-    if kind == "Decimal" and 0 <= take(said, "scale", int) <= 38:
-        return pl.Series(name, values, dtype=pl.String).cast(pl.Decimal(38, said["scale"]))
+    if kind == "Decimal" and 0 <= take(encoded, "scale", int) <= 38:
+        return pl.Series(name, values, dtype=pl.String).cast(pl.Decimal(38, encoded["scale"]))
     return None
 
 
@@ -395,8 +395,8 @@ def stage_kept(group: AtomicGroup, kept: KeptRelease, path: str | os.PathLike[st
     content = to_bytes(kept)
     group.add(path, content)
     if kept.people is not None:
-        said = _people_to_json(kept.people, digest_of(content))
-        content = _packed(said, "shoal people", mark=kept.people.mark, chain=kept.people.chain)
+        people = _people_to_json(kept.people, digest_of(content))
+        content = _packed(people, "shoal people", mark=kept.people.mark, chain=kept.people.chain)
         group.add(people_path(path), content).chmod(0o600)  # nobody else reads who they are
 
 
@@ -454,7 +454,7 @@ def _parsed(
 ) -> _Found:
     shown = os.fspath(path)
     head, _, body = content.partition(b"\n")
-    said = _said_first(head)
+    said = _fields_of_head(head)
     if said.get("format") != name:
         raise DataError(
             "{shown!r} is no {name} file, as --save writes it; give another one.",
@@ -500,13 +500,13 @@ def _parsed(
     )
 
 
-def _said_first(head: bytes) -> dict[str, Any]:
+def _fields_of_head(head: bytes) -> dict[str, Any]:
     """Return what the first line of a file says; nothing if it is no file of ours."""
     try:
-        said = json.loads(head) if len(head) < _LONGEST_HEAD else None
+        fields = json.loads(head) if len(head) < _LONGEST_HEAD else None
     except (ValueError, RecursionError):
-        said = None
-    return said if isinstance(said, dict) else {}
+        fields = None
+    return fields if isinstance(fields, dict) else {}
 
 
 def refuse_missing(
@@ -533,7 +533,7 @@ def refuse_missing(
             if beside == own or not beside.is_file():
                 continue
             with beside.open("rb") as file:
-                said = _said_first(file.readline(_LONGEST_HEAD))
+                said = _fields_of_head(file.readline(_LONGEST_HEAD))
             if said.get("chain") in chains and said.get("mark") not in known:
                 name = beside.name.removesuffix(PEOPLE_ENDING)
                 raise OptionError(

@@ -48,12 +48,12 @@ def doubt_of_pseudonyms() -> Doubt:
 
 def doubt_of_kept_pseudonyms() -> Doubt:
     """Return what a user must know whose pseudonyms are the same in several files."""
-    said = Message(
+    sentence = Message(
         "The pseudonyms are the same in every file that is made with this key: rows of one person "
         "can be put together across these files, and k holds in none of them for what they tell "
         "together."
     )
-    return Doubt(said, OpenPoint("kept pseudonyms", said))
+    return Doubt(sentence, OpenPoint("kept pseudonyms", sentence))
 
 
 def doubts_of_pseudonyms(*, kept: bool) -> list[Doubt]:

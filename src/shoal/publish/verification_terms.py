@@ -153,14 +153,14 @@ def read_trees(hierarchies: Mapping[str, object] | None) -> dict[str, Sequence[S
         HierarchyError: one is no tree.
     """
     trees: dict[str, Sequence[Sequence[str]]] = {}
-    for name, given in (hierarchies or {}).items():
-        if as_rule(given) is not None:
+    for name, hierarchy in (hierarchies or {}).items():
+        if as_rule(hierarchy) is not None:
             raise OptionError(
                 "The hierarchy of column {name!r} is a rule, which grows with the original "
                 "values; to verify a release, give the tree itself.",
                 name=name,
             )
-        trees[name] = load_hierarchy(given).to_paths()
+        trees[name] = load_hierarchy(hierarchy).to_paths()
     return trees
 
 

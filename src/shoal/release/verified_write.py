@@ -123,7 +123,7 @@ def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) ->
             n=len(names),
             width=frame.width,
         )
-    sensitive = _looked_at(release)
+    sensitive = _sensitive_columns(release)
     coded = [grid.name for grid in release.grids if grid.name in release.schema.exact]
     needed = {
         *columns_needed(frame.columns, release.schema.quasi_identifiers, sensitive),
@@ -134,7 +134,7 @@ def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) ->
     }
 
 
-def _looked_at(release: ReleaseData) -> tuple[str, ...]:
+def _sensitive_columns(release: ReleaseData) -> tuple[str, ...]:
     """Return the sensitive columns that promises, or what is said beside them, look at."""
     needed = release.privacy or release.verification.attacker is not None
     return release.schema.sensitive if needed else ()
@@ -188,7 +188,7 @@ def _verify(
         people=people if stands else None,
         k=release.k,
         quasi_identifiers=release.schema.quasi_identifiers,
-        sensitive=_looked_at(release),
+        sensitive=_sensitive_columns(release),
         limited=limited_of(
             release.parameters.get("knows"), release.parameters.get("combinations") or ()
         ),

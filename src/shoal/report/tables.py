@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from shoal.publish.tables_data import TablesData
+    from shoal.publish.release_data import TablesData
     from shoal.study.audit.attack_context import Audit
 
 TABLES_SCHEMA_VERSION = 1

@@ -111,7 +111,7 @@ def verify_certificate(
         missing_values=texts,
         spelled=written.spelled,
         unseen=terms.people and terms.person is None,
-        told=terms.open if same_file else (),
+        also_open=terms.open if same_file else (),
         broken=() if terms.holds else terms.broken or (Message("by the word of the certificate"),),
         shuffled=terms.shuffled,
     )
@@ -204,8 +204,8 @@ def _verify(
         shuffled=bool(terms.shuffled),
     )
     named = [*terms.sensitive, *([] if terms.person is None else [terms.person])]
-    beside = (*written.beside, *note_on_names(written.columns, terms.quasi_identifiers, named))
-    found = replace(found, notes=(*found.notes, *beside))
+    notes = (*written.beside, *note_on_names(written.columns, terms.quasi_identifiers, named))
+    found = replace(found, notes=(*found.notes, *notes))
     unchecked = [name for name in terms.names if name not in {each.name for each in found.checks}]
     if unchecked and not unseen:
         raise DataError(

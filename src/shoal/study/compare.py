@@ -87,7 +87,7 @@ def compare(
         OptionError: an option is wrong; found out before the first run.
     """
     sizes = tuple(dict.fromkeys([k] if isinstance(k, int) else k))
-    grid = Grid(
+    grid = Variations(
         k=sizes,
         algorithms=_names(algorithms, "algorithms"),
         measures=_names(measures, "measures"),
@@ -109,7 +109,7 @@ def compare(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grid:
+class Variations:
     """What runs of a comparison differ in; the rest, and what is empty, is as the request says."""
 
     k: Sequence[int]
@@ -131,7 +131,7 @@ class _Run:
 
 def compare_requests(
     tables: Mapping[str, tuple[Any, Request]],
-    grid: Grid,
+    grid: Variations,
     *,
     out: str | PathLike[str] | None = None,
     groups: str | PathLike[str] | None = None,
@@ -180,7 +180,7 @@ def _called(known: Outcome, planned: Outcome) -> Outcome:
     return replace(known, **names)
 
 
-def _plan(name: str, frame: Any, asked: Request, grid: Grid) -> list[_Run]:
+def _plan(name: str, frame: Any, asked: Request, grid: Variations) -> list[_Run]:
     """Return the runs of one table."""
     variants = {text: _parse_variant(text, _ALGORITHM) for text in grid.algorithms}
     _check_options(asked, [algorithm for algorithm, _ in variants.values()], grid.measures)

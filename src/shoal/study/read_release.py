@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, cast
 import narwhals as nw
 import numpy as np
 
-from shoal.errors import DataError, OptionError, RoleError, did_you_mean
+from shoal.errors import DataError, OptionError, RoleError, refuse_unknown
+from shoal.messages import Message
 from shoal.options import whole
 from shoal.publish.recode import Style
 from shoal.release_reader.columns import KINDS, open_column
@@ -426,12 +427,8 @@ def schema_and_style(
         OptionError: there is no such option, or the quasi-identifiers are not given.
         RoleError: a column does not exist.
     """
-    known = Described.__annotations__
-    for name in described:
-        if name not in known:
-            raise OptionError(
-                "There is no option {name!r}.{hint}", name=name, hint=did_you_mean(name, known)
-            )
+    missing = Message("There is no option {name!r}.{hint}")
+    refuse_unknown(described, Described.__annotations__, OptionError, missing)
     if "quasi_identifiers" not in described:
         raise OptionError("Say which columns were generalised, with quasi_identifiers=[...].")
     style = described.get("style")

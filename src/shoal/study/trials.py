@@ -47,7 +47,7 @@ _WORTH_A_TREE = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class TrialResult:
     """What a trial lost and whom its intervals cover, by column, and its groups."""
 
     losses: Mapping[str, float]
@@ -91,7 +91,7 @@ class Trial:
         """Return the run that all others are compared with."""
         return cls("suppress", None, "", table, schema, request)
 
-    def run(self, progress: Callable[[int, int, str], None]) -> Measured:
+    def run(self, progress: Callable[[int, int, str], None]) -> TrialResult:
         """Run it and return what it lost; raises ShoalError if the promise cannot be kept."""
         found = run_pipeline(
             self.table, self.schema, self.request, LocalEngine(), progress=progress
@@ -108,10 +108,10 @@ class Trial:
             assert self.column is not None
             losses[self.column] = self.own(found, table)
         covered = {column.name: column.covered for column in found.measured.facts.columns}
-        return Measured(losses, found.groups.labels, table, schema, covered)
+        return TrialResult(losses, found.groups.labels, table, schema, covered)
 
 
-def build_trials(unchanged: Trial, before: Measured) -> list[Trial]:
+def build_trials(unchanged: Trial, before: TrialResult) -> list[Trial]:
     """Return every change worth trying on this table."""
     trials: list[Trial] = []
     base = before.table

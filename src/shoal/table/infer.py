@@ -147,17 +147,17 @@ def schema_of_used(
 
     from shoal.table.dates import move_dates  # loads numpy
 
-    whose = [person] if isinstance(person, str) else [*(person or ())]
-    rest = [name for name in frame.columns if name not in {*keys, *private, *whose}]
-    said = {name for option in _OF_ANY for name in details.get(option) or ()}
-    shown = [name for name in rest if name in said]
+    person_columns = [person] if isinstance(person, str) else [*(person or ())]
+    rest = [name for name in frame.columns if name not in {*keys, *private, *person_columns}]
+    described = {name for option in _OF_ANY for name in details.get(option) or ()}
+    shown = [name for name in rest if name in described]
     schema = build_schema(
         frame.columns,
         quasi_identifiers=keys,
         sensitive=private,
-        person=whose,
+        person=person_columns,
         insensitive=shown,
-        drop=[name for name in rest if name not in said],
+        drop=[name for name in rest if name not in described],
         **details,
     )
     table = move_dates(to_polars(frame.to_native()), schema)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shoal.errors import OptionError, did_you_mean
+from shoal.errors import OptionError, refuse_unknown
 from shoal.hierarchy import canonical_label
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     import polars as pl
@@ -109,6 +110,54 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Return the finding, ready for JSON."""
         return {**asdict(self), "risk": self.risk}
+
+
+def compared(
+    chances: Sequence[float],
+    before: Sequence[float],
+    sentence: Message,
+    *,
+    name: str,
+    attack: str,
+    lowered_by: str,
+    everybody: bool = False,
+    worst: float | None = None,
+    **values: Any,
+) -> Finding:
+    """Return how often an attacker is right with the release, and without it.
+
+    Args:
+        chances: how likely the attacker is right about each person.
+        before: the same without the release.
+        sentence: says this in words, without its values.
+        name: what the finding is called.
+        attack: the group it belongs to.
+        lowered_by: which option lowers the number.
+        everybody: whether no person was left out.
+        worst: the highest chance of a single person.
+        values: of the sentence, beside ``rate`` and ``usual``.
+    """
+    reached = rate_of(sum(chances), len(chances), everybody=everybody)
+    usual = sum(before) / max(len(before), 1)
+    return Finding(
+        *reached,
+        name=name,
+        attack=attack,
+        baseline=usual,
+        sentence=Message(sentence.template, rate=reached.rate, usual=usual, **values),
+        lowered_by=lowered_by,
+        worst=worst,
+    )
+
+
+def fits_nobody(n_without: int, n: int) -> Message:
+    """Return a note about people whose published rows are not found."""
+    return Message(
+        "{nobody:,} of the {n:,} people who were attacked fit no published row: their "
+        "rows were left out, or changed.",
+        nobody=n_without,
+        n=n,
+    )
 
 
 class Audit(Mapping[str, Finding]):
@@ -221,11 +270,8 @@ def read_secrets(
     published = [frame for _, frame in releases]
     frames = [*published, original, *([] if control is None else [control])]
     for frame in frames:
-        if name not in frame.columns:
-            hint = did_you_mean(name, frame.columns)
-            raise OptionError(
-                "A table has no sensitive column {name!r}.{hint}", name=name, hint=hint
-            )
+        missing = Message("A table has no sensitive column {name!r}.{hint}")
+        refuse_unknown([name], frame.columns, OptionError, missing)
     codes = _common_codes([frame.get_column(name) for frame in frames])
     n_values = int(max(each.max(initial=0) for each in codes)) + 1
     found = []
@@ -260,16 +306,16 @@ def _common_codes(columns: Sequence[pl.Series]) -> list[NDArray[np.int64]]:
             np.where(np.isnan(each), len(cuts) + 1, np.searchsorted(cuts, each, side="left"))
             for each in numbers
         ]
-    seen: dict[str | None, int] = {}
+    places: dict[str | None, int] = {}
     result = []
     for column in columns:
         labels = [None if v is None or v != v else canonical_label(v) for v in column.to_list()]  # noqa: PLR0124
-        result.append(np.array([seen.setdefault(each, len(seen)) for each in labels], np.int64))
+        result.append(np.array([places.setdefault(each, len(places)) for each in labels], np.int64))
     return result
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class PersonView:
     """One person as an attacker sees the release through what is known about them.
 
     Attributes:
@@ -286,8 +332,8 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
-    """The stage of all attacks.
+class AttackContext:
+    """What every attack is given: the release, and the people to attack.
 
     Attributes:
         classes: the release.
@@ -327,13 +373,13 @@ class Scene:
         """Return randomness of its own for each attack, whichever others are run."""
         return np.random.default_rng([self.seed, number])
 
-    def look(self, people: People, who: int) -> Seen:
+    def look(self, people: People, who: int) -> PersonView:
         """Return how one person sees the release."""
         fits = self.classes.fitting(people, who, {})
         full: NDArray[Any] = np.logical_and.reduce(fits, axis=0)
-        return Seen(who, fits, full, int(self.classes.sizes[full].sum()))
+        return PersonView(who, fits, full, int(self.classes.sizes[full].sum()))
 
     @cached_property
-    def seen(self) -> tuple[Seen, ...]:
+    def views(self) -> tuple[PersonView, ...]:
         """Every target, looked at once."""
         return tuple(self.look(self.people, who) for who in self.targets.tolist())
