@@ -22,7 +22,7 @@ from shoal.profile.roles import _SAYS
 from shoal.profile.suggest import suggest_job
 from shoal.publish.danger import says_nearly_unique
 from shoal.publish.judgement import Counted, judge
-from shoal.publish.people import doubt_of_pseudonyms
+from shoal.publish.release_data import doubt_of_pseudonyms
 from shoal.publish.verification_terms import promises_of
 from shoal.publish.verify import WholePromise, people_check, promise_check, size_check, whole_check
 from shoal.runtime.progress import Pace

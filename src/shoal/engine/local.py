@@ -35,12 +35,12 @@ from shoal.profile.repeated_people import find_signs
 from shoal.publish.aggregates import gather_facts, without_intervals
 from shoal.publish.danger import find_dangers
 from shoal.publish.limited import limited_of
-from shoal.publish.people import (
+from shoal.publish.recode import recode, with_listings
+from shoal.publish.release_data import (
     PublishedTable,
     doubts_of_pseudonyms,
     number_people,
 )
-from shoal.publish.recode import recode, with_listings
 from shoal.publish.shuffled import doubt_of_shuffled, schema_of_shuffled, shuffle_within_groups
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table

@@ -67,7 +67,7 @@ class PrivacyModel(ABC):
             which value each belongs to nor on the whole table.
         about: whether the promise is about the sensitive values of ``"groups"``, about which
             ``"people"`` of a population cells cover, or about the ``"whole"`` release
-            (`shoal.privacy.whole` for both).
+            (`shoal.privacy.release_wide` for both).
     """
 
     name: ClassVar[str]

@@ -6,18 +6,20 @@ import csv
 import io
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypedDict, TypeVar
+
+import numpy as np
 
 from shoal.errors import PromiseError
 from shoal.hierarchy import canonical_label
 from shoal.messages import Message
+from shoal.publish.judgement import Counted, Doubt, Judgement, OpenPoint, judge, point_of_attacker
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
     from typing_extensions import TypeVar as TypeVarWithDefault
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
     from shoal.publish.aggregates import Facts, Stratum
     from shoal.publish.grid_check import GridPromise
-    from shoal.publish.judgement import Judgement
     from shoal.publish.reader_view import ReaderView
     from shoal.publish.recode import Style
     from shoal.publish.verify import Verification
@@ -116,8 +117,6 @@ class ReleaseData(Generic[FrameT]):
 
         ``"declared"``, ``"assumed"``, or ``"doubtful"`` if ids or rows repeat.
         """
-        from shoal.publish.judgement import Doubt
-
         doubts = (each for each in self.warnings if isinstance(each, Doubt))
         if any(each.point.what == "several rows" for each in doubts):
             return "doubtful"
@@ -145,8 +144,6 @@ class ReleaseData(Generic[FrameT]):
         cent, and nothing else was found. Amber: every promise holds and something is open, which
         ``open`` names with its number. Red: a promise is broken.
         """
-        from shoal.publish.judgement import Counted, judge, point_of_attacker
-
         view, people, who = self.reader_view, self.counts_people, self.verification.attacker
         known = {facts.name: facts.certain_rows for facts in view.sensitive}
         counted = Counted(
@@ -263,6 +260,92 @@ def refuse_broken(found: Verification) -> None:
             "not published: {broken}",
             broken=found.broken(),
         )
+
+
+# Whose rows are published: known to the run, which counts people, and to nobody else.
+
+
+class PublishedTable(NamedTuple):
+    """A published table, and whose its rows are where people are counted.
+
+    Attributes:
+        frame: the table.
+        people: number of each row's person.
+        ids: id of each row's person, as the input has it; private.
+    """
+
+    frame: pl.DataFrame
+    people: NDArray[np.int64] | None
+    ids: pl.Series | None = None
+
+
+def doubt_of_pseudonyms() -> Doubt:
+    """Return what a user must know who publishes whose rows belong together."""
+    short = Message(
+        "Pseudonyms are published: k holds for each row alone, and fewer people than k may fit all "
+        "rows of a person."
+    )
+    return Doubt(
+        Message(
+            "Pseudonyms are published: whoever reads the release can put the rows of one person "
+            "together. k holds for the combination of each row alone; the few people who fit all "
+            "rows of a person may be fewer than k."
+        ),
+        OpenPoint("pseudonyms", short),
+    )
+
+
+def doubt_of_kept_pseudonyms() -> Doubt:
+    """Return what a user must know whose pseudonyms are the same in several files."""
+    sentence = Message(
+        "The pseudonyms are the same in every file that is made with this key: rows of one person "
+        "can be put together across these files, and k holds in none of them for what they tell "
+        "together."
+    )
+    return Doubt(sentence, OpenPoint("kept pseudonyms", sentence))
+
+
+def doubts_of_pseudonyms(*, kept: bool) -> list[Doubt]:
+    """Return what a user must know who publishes pseudonyms.
+
+    Args:
+        kept: whether they are made with a key that the holder keeps.
+    """
+    return [doubt_of_pseudonyms(), *([doubt_of_kept_pseudonyms()] if kept else [])]
+
+
+def number_people(
+    schema: Schema, person: NDArray[np.int32] | None, rows: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return a number for the person of each published row; None if rows are what counts.
+
+    Args:
+        schema: what the columns are.
+        person: code of each input row's person; None if every row is one of its own.
+        rows: the input row of each published row.
+    """
+    if schema.person is None:
+        return None
+    if person is None:
+        return np.arange(len(rows), dtype=np.int64)
+    # numbered as the published rows have them: neither the ids nor their order are left
+    _, first, number = np.unique(person[rows], return_index=True, return_inverse=True)
+    place = np.empty(len(first), np.int64)
+    place[np.argsort(first)] = np.arange(len(first))
+    return place[number]
+
+
+def stands_as_made(made: pl.DataFrame, read: pl.DataFrame) -> bool:
+    """Return whether a table that was read back stands in the order in which it was made.
+
+    Rows of one group that were made are then rows of one group that was read. Cells may be of
+    other types in a file; but if rows had changed places, groups would be torn.
+    """
+    from shoal.publish.cells import number_groups, pack_rows
+
+    before, after = (number_groups(pack_rows(frame.get_columns()))[0] for frame in (made, read))
+    n_after = int(after.max(initial=0)) + 1
+    return len(np.unique(before * n_after + after)) == len(np.unique(before))
 
 
 # Several tables that hang together.

@@ -22,9 +22,8 @@ from shoal.io.write import stage_table
 from shoal.messages import Message
 from shoal.publish.cells import columns_needed
 from shoal.publish.limited import limited_of
-from shoal.publish.people import stands_as_made
 from shoal.publish.recode import Style
-from shoal.publish.release_data import Staged, refuse_broken, refuse_other_rows
+from shoal.publish.release_data import Staged, refuse_broken, refuse_other_rows, stands_as_made
 from shoal.publish.verification_terms import promises_of, trees_of
 from shoal.publish.verify import BESIDE, verify_table
 from shoal.table.frames import to_polars

@@ -24,9 +24,9 @@ from shoal.publish.cells import (
 )
 from shoal.publish.danger import find_unique
 from shoal.publish.judgement import Counted, OpenPoint, judge, point_of_attacker
-from shoal.publish.people import doubt_of_pseudonyms
 from shoal.publish.reader_view import PublishedGroups, sensitive_facts
 from shoal.publish.recode import RowHash
+from shoal.publish.release_data import doubt_of_pseudonyms
 from shoal.publish.shuffled import NOT_K_ANONYMOUS
 
 if TYPE_CHECKING:
