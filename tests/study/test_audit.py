@@ -215,21 +215,21 @@ def test_linkage_and_secrets_agree_with_brute_force(seed, algorithm):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_people_whose_group_follows_are_in_that_group(seed):
-    from shoal.study.audit.attack_context import AttackContext
+    from shoal.study.audit.attack_context import Scene
     from shoal.study.audit.minimality import _Branches, _ends, _tight_labels, who_must_be_in
 
     table = make_table(seed, 40)
     release = make_release(table, shuffle=False)
     classes = open_classes(release.frame, release.schema, Style())
     people = values_of(table, classes)
-    context = AttackContext(
+    scene = Scene(
         classes, people, table, release.frame, release.schema, (), np.arange(40), None, None, 0
     )
     fitted = {g: classes.fitted(people, g) for g in range(len(classes.sizes))}
-    tight = _ends(context, fitted)[2]
-    labels = {1: _Branches(context, 1)}
+    tight = _ends(scene, fitted)[2]
+    labels = {1: _Branches(scene, 1)}
     tight |= _tight_labels(labels, fitted)
-    forced = {g: who_must_be_in(context, g, fits, tight, labels) for g, fits in fitted.items()}
+    forced = {g: who_must_be_in(scene, g, fits, tight, labels) for g, fits in fitted.items()}
     assert any(forced.values())
     for group, who in forced.items():
         assert (classes.of_row[who] == group).all()  # rows were not shuffled

@@ -12,7 +12,7 @@ from shoal.messages import Message
 from shoal.options import whole
 from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import open_classes, values_of
-from shoal.study.audit.attack_context import AttackContext, Audit, fits_nobody, read_secrets
+from shoal.study.audit.attack_context import Audit, Scene, fits_nobody, read_secrets
 from shoal.study.audit.disclosure import disclose, intersect, link, link_population
 from shoal.study.audit.minimality import pin_down
 from shoal.study.audit.regulators import ask
@@ -117,8 +117,8 @@ def audit_of_release(
         chosen = np.sort(chance.choice(chosen, most, replace=False))
     numbered = [(each.of_row, frame) for each, frame in zip(opened, releases, strict=True)]
     secrets = [read_secrets(name, numbered, original, control) for name in schema.sensitive]
-    contexts = [
-        AttackContext(
+    scenes = [
+        Scene(
             classes,
             values_of(original, classes),
             original,
@@ -132,26 +132,24 @@ def audit_of_release(
         )
         for number, (classes, frame) in enumerate(zip(opened, releases, strict=True))
     ]
-    context = contexts[0]
-    nobody = sum(not each.rows for each in context.views)
-    if nobody == len(context.views):
+    scene = scenes[0]
+    nobody = sum(not each.rows for each in scene.seen)
+    if nobody == len(scene.seen):
         raise DataError(
             "No published row fits any person of the original; are the two files from the same "
             "data, and are style, kinds and hierarchies those that were used?"
         )
-    findings = link(context)
+    findings = link(scene)
     if population is not None:
-        findings.append(
-            link_population(context, values_of(population, context.classes, known=False))
-        )
-    findings += [*ask(context), *disclose(context), *pin_down(context)]
+        findings.append(link_population(scene, values_of(population, scene.classes, known=False)))
+    findings += [*ask(scene), *disclose(scene), *pin_down(scene)]
     if full.moved_dates:
         from shoal.study.audit.moved_dates import follow_dates
 
-        findings += follow_dates(context, true, full, style)
+        findings += follow_dates(scene, true, full, style)
     if second is not None:
-        findings += intersect(*contexts)
-    notes = _notes(context, nobody, population, second)
+        findings += intersect(*scenes)
+    notes = _notes(scene, nobody, population, second)
     if full.is_shifted:
         notes.append(
             Message(
@@ -200,23 +198,23 @@ def _check_style(schema: Schema, style: Style) -> None:
         )
 
 
-def _notes(context: AttackContext, nobody: int, population: object, second: object) -> list[str]:
+def _notes(scene: Scene, nobody: int, population: object, second: object) -> list[str]:
     """Return what was not tried, and what that means."""
     notes: list[str] = []
     if nobody:
-        notes.append(fits_nobody(nobody, len(context.views)))
+        notes.append(fits_nobody(nobody, len(scene.seen)))
     if population is None:
         notes.append(Message("No population table was given, so the journalist did not come."))
-    if context.control is None:
+    if scene.control is None:
         notes.append(
             Message(
                 "No control table was given: linkability and inference were compared with the same "
                 "people without their own row, singling out with blind guesses only."
             )
         )
-    if context.schema.person is not None:
+    if scene.schema.person is not None:
         notes.append(Message("People have several rows here; attackers were counted by rows."))
-    if not context.secrets:
+    if not scene.secrets:
         notes.append(Message("No sensitive column was named, so nobody asked for secrets."))
     elif second is None:
         notes.append(Message("No second release was given, so none was intersected."))

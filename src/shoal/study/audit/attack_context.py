@@ -306,16 +306,16 @@ def _common_codes(columns: Sequence[pl.Series]) -> list[NDArray[np.int64]]:
             np.where(np.isnan(each), len(cuts) + 1, np.searchsorted(cuts, each, side="left"))
             for each in numbers
         ]
-    places: dict[str | None, int] = {}
+    seen: dict[str | None, int] = {}
     result = []
     for column in columns:
         labels = [None if v is None or v != v else canonical_label(v) for v in column.to_list()]  # noqa: PLR0124
-        result.append(np.array([places.setdefault(each, len(places)) for each in labels], np.int64))
+        result.append(np.array([seen.setdefault(each, len(seen)) for each in labels], np.int64))
     return result
 
 
 @dataclass(frozen=True, eq=False)
-class PersonView:
+class Seen:
     """One person as an attacker sees the release through what is known about them.
 
     Attributes:
@@ -332,8 +332,8 @@ class PersonView:
 
 
 @dataclass(frozen=True, eq=False)
-class AttackContext:
-    """What every attack is given: the release, and the people to attack.
+class Scene:
+    """The stage of all attacks.
 
     Attributes:
         classes: the release.
@@ -373,13 +373,13 @@ class AttackContext:
         """Return randomness of its own for each attack, whichever others are run."""
         return np.random.default_rng([self.seed, number])
 
-    def look(self, people: People, who: int) -> PersonView:
+    def look(self, people: People, who: int) -> Seen:
         """Return how one person sees the release."""
         fits = self.classes.fitting(people, who, {})
         full: NDArray[Any] = np.logical_and.reduce(fits, axis=0)
-        return PersonView(who, fits, full, int(self.classes.sizes[full].sum()))
+        return Seen(who, fits, full, int(self.classes.sizes[full].sum()))
 
     @cached_property
-    def views(self) -> tuple[PersonView, ...]:
+    def seen(self) -> tuple[Seen, ...]:
         """Every target, looked at once."""
         return tuple(self.look(self.people, who) for who in self.targets.tolist())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.release_reader.classes import People
-    from shoal.study.audit.attack_context import AttackContext, PersonView, Secret
+    from shoal.study.audit.attack_context import Scene, Secret, Seen
 
 
 # Linkage: whoever knows something about a person looks for that person's row.
@@ -38,47 +38,47 @@ _WORK = 200_000_000
 _LINKING_LOWERED_BY = Message("a larger k; fewer or coarser quasi-identifiers")
 
 
-def link(context: AttackContext) -> list[Finding]:
+def link(scene: Scene) -> list[Finding]:
     """Return what a prosecutor and a marketer find, with 1 … all columns and with flaws."""
-    return [*_prosecutor(context), *_flawed(context), _marketer(context)]
+    return [*_prosecutor(scene), *_flawed(scene), _marketer(scene)]
 
 
-def _prosecutor(context: AttackContext) -> list[Finding]:
+def _prosecutor(scene: Scene) -> list[Finding]:
     """Look for people who are known to be in the release."""
-    sizes = context.classes.sizes
-    views = [each for each in context.views if each.rows]
+    sizes = scene.classes.sizes
+    seen = [each for each in scene.seen if each.rows]
     found = []
-    for known in range(1, context.n_columns + 1):
-        chances = np.zeros(len(views))
-        subsets = _subsets(context, known)
-        for number, each in enumerate(views):
+    for known in range(1, scene.n_columns + 1):
+        chances = np.zeros(len(seen))
+        subsets = _subsets(scene, known)
+        for number, each in enumerate(seen):
             chances[number] = np.mean(
                 [1.0 / sizes[each.fits[columns].all(axis=0)].sum() for columns in subsets]
             )
-        found.append(_chance(context, known, chances))
+        found.append(_chance(scene, known, chances))
     return found
 
 
-def _subsets(context: AttackContext, known: int) -> list[list[int]]:
+def _subsets(scene: Scene, known: int) -> list[list[int]]:
     """Return some sets of so many columns: all of them if they are few."""
-    total = context.n_columns
+    total = scene.n_columns
     if comb(total, known) <= _SUBSETS:
         return [list(each) for each in combinations(range(total), known)]
-    chance = context.chance(known)
+    chance = scene.chance(known)
     return [sorted(chance.permutation(total)[:known].tolist()) for _ in range(_SUBSETS)]
 
 
-def _chance(context: AttackContext, known: int, chances: NDArray[np.float64]) -> Finding:
+def _chance(scene: Scene, known: int, chances: NDArray[np.float64]) -> Finding:
     worst = float(chances.max(initial=0.0))
-    reached = rate_of(float(chances.sum()), len(chances), everybody=context.everybody)
+    reached = rate_of(float(chances.sum()), len(chances), everybody=scene.everybody)
     what = Message("{n} of the quasi-identifiers", n=known)
-    if known == context.n_columns:
+    if known == scene.n_columns:
         what = plural("the quasi-identifier", "all {n} quasi-identifiers", known)
     return Finding(
         *reached,
-        name=Message("linkage: prosecutor, {n} of {all} columns", n=known, all=context.n_columns),
+        name=Message("linkage: prosecutor, {n} of {all} columns", n=known, all=scene.n_columns),
         attack="linkage",
-        baseline=1.0 / max(context.published.height, 1),
+        baseline=1.0 / max(scene.published.height, 1),
         worst=worst,
         sentence=Message(
             "Who knows {what} of a person in the release picks that person's row with a chance of "
@@ -91,23 +91,23 @@ def _chance(context: AttackContext, known: int, chances: NDArray[np.float64]) ->
     )
 
 
-def _flawed(context: AttackContext) -> list[Finding]:
+def _flawed(scene: Scene) -> list[Finding]:
     """Know all columns, one of them wrong or only roughly."""
-    if context.n_columns < 2:
+    if scene.n_columns < 2:
         return []
-    chance = context.chance(100)
-    views = [each for each in context.views if each.rows]
-    ranges = [_range(each.places) for each in (v for v in context.people.values)]
+    chance = scene.chance(100)
+    seen = [each for each in scene.seen if each.rows]
+    ranges = [_range(each.places) for each in (v for v in scene.people.values)]
     results: dict[str, list[float]] = {"wrong": [], "coarse": []}
-    for each in views:
-        column = int(chance.integers(context.n_columns))
-        other = int(chance.integers(context.people.n))
+    for each in seen:
+        column = int(chance.integers(scene.n_columns))
+        other = int(chance.integers(scene.people.n))
         wrong = each.fits.copy()
-        wrong[column] = context.classes.fitting(context.people, other, {})[column]
-        results["wrong"].append(_pick(context, each, wrong))
+        wrong[column] = scene.classes.fitting(scene.people, other, {})[column]
+        results["wrong"].append(_pick(scene, each, wrong))
         slack = {column: _COARSE * ranges[column] if ranges[column] else np.inf}
-        coarse = context.classes.fitting(context.people, each.who, slack)
-        results["coarse"].append(_pick(context, each, coarse))
+        coarse = scene.classes.fitting(scene.people, each.who, slack)
+        results["coarse"].append(_pick(scene, each, coarse))
     words = {
         "wrong": (
             Message("linkage: prosecutor, one value wrong"),
@@ -121,13 +121,13 @@ def _flawed(context: AttackContext) -> list[Finding]:
     found = []
     for kind, chances in results.items():
         name, how = words[kind]
-        reached = rate_of(float(sum(chances)), len(chances), everybody=context.everybody)
+        reached = rate_of(float(sum(chances)), len(chances), everybody=scene.everybody)
         found.append(
             Finding(
                 *reached,
                 name=name,
                 attack="linkage",
-                baseline=1.0 / max(context.published.height, 1),
+                baseline=1.0 / max(scene.published.height, 1),
                 worst=max(chances, default=0.0),
                 sentence=Message(
                     "Who knows all quasi-identifiers of a person, {how}, picks the right row with "
@@ -146,24 +146,24 @@ def _range(places: NDArray[np.float64]) -> float:
     return float(known.max() - known.min()) if len(known) else 0.0
 
 
-def _pick(context: AttackContext, view: PersonView, fits: NDArray[np.bool_]) -> float:
+def _pick(scene: Scene, seen: Seen, fits: NDArray[np.bool_]) -> float:
     """Return the chance of the right row among those that fit in most columns."""
-    sizes = context.classes.sizes
+    sizes = scene.classes.sizes
     agree = fits.sum(axis=0)
     best = agree == agree.max()
-    right = int(sizes[best & view.full].sum()) / view.rows
+    right = int(sizes[best & seen.full].sum()) / seen.rows
     return right / int(sizes[best].sum())
 
 
-def _marketer(context: AttackContext) -> Finding:
+def _marketer(scene: Scene) -> Finding:
     """Link everybody, and count how many are right on average."""
-    chances = np.array([1.0 / each.rows if each.rows else 0.0 for each in context.views])
-    reached = rate_of(float(chances.sum()), len(chances), everybody=context.everybody)
+    chances = np.array([1.0 / each.rows if each.rows else 0.0 for each in scene.seen])
+    reached = rate_of(float(chances.sum()), len(chances), everybody=scene.everybody)
     return Finding(
         *reached,
         name=Message("linkage: marketer"),
         attack="linkage",
-        baseline=1.0 / max(context.published.height, 1),
+        baseline=1.0 / max(scene.published.height, 1),
         sentence=Message(
             "Who links all people of the original with the release gets {rate:.2%} of the links "
             "right on average.",
@@ -173,19 +173,19 @@ def _marketer(context: AttackContext) -> Finding:
     )
 
 
-def link_population(context: AttackContext, population: People) -> Finding:
+def link_population(scene: Scene, population: People) -> Finding:
     """Look for the people of published rows in a table of the whole population (journalist)."""
-    chance = context.chance(101)
-    most = max(int(_WORK / max(population.n * context.n_columns, 1)), 20)
-    rows = np.arange(context.published.height)
-    if len(rows) > min(most, len(context.targets)):
-        rows = chance.choice(rows, min(most, len(context.targets)), replace=False)
-    classes, of_row = np.unique(context.classes.of_row[rows], return_inverse=True)
+    chance = scene.chance(101)
+    most = max(int(_WORK / max(population.n * scene.n_columns, 1)), 20)
+    rows = np.arange(scene.published.height)
+    if len(rows) > min(most, len(scene.targets)):
+        rows = chance.choice(rows, min(most, len(scene.targets)), replace=False)
+    classes, of_row = np.unique(scene.classes.of_row[rows], return_inverse=True)
     fitting = np.array(
-        [int(context.classes.fitted(population, each).sum()) for each in classes.tolist()]
+        [int(scene.classes.fitted(population, each).sum()) for each in classes.tolist()]
     )
     chances = np.where(fitting > 0, 1.0 / np.maximum(fitting, 1), 0.0)[of_row]
-    everybody = len(chances) == context.published.height
+    everybody = len(chances) == scene.published.height
     reached = rate_of(float(chances.sum()), len(chances), everybody=everybody)
     worst = float(chances.max(initial=0.0))
     return Finding(
@@ -213,29 +213,29 @@ LIKELY = (0.5, 0.9)
 _DISCLOSURE_LOWERED_BY = Message("l-diversity (--l-diversity) or t-closeness (--t-closeness)")
 
 
-def disclose(context: AttackContext) -> list[Finding]:
+def disclose(scene: Scene) -> list[Finding]:
     """Return for how many people a sensitive value is certain or likely, and how much is gained."""
-    return [each for secret in context.secrets for each in _about(context, secret)]
+    return [each for secret in scene.secrets for each in _about(scene, secret)]
 
 
-def _about(context: AttackContext, secret: Secret) -> list[Finding]:
+def _about(scene: Scene, secret: Secret) -> list[Finding]:
     believed, before, ruled_out = [], [], []
     total = max(int(secret.whole.sum()), 1)
-    for view in context.views:
-        if not view.rows:
+    for seen in scene.seen:
+        if not seen.rows:
             continue
-        counts = secret.among(view.full)
-        value = int(secret.true[view.who])
-        believed.append(counts[value] / view.rows)
+        counts = secret.among(seen.full)
+        value = int(secret.true[seen.who])
+        believed.append(counts[value] / seen.rows)
         before.append(secret.whole[value] / total)
         others = counts.copy()
         others[value] = 0
         # the attacker knows that it is not the most frequent of the wrong ones
-        ruled_out.append(counts[value] / max(view.rows - others.max(), 1.0))
+        ruled_out.append(counts[value] / max(seen.rows - others.max(), 1.0))
     after, prior, known = np.array(believed), np.array(before), np.array(ruled_out)
     found = [
-        _secret(
-            context,
+        _share(
+            scene,
             secret,
             Message("secret {column}: certain", column=secret.name),
             after >= 1.0,
@@ -247,8 +247,8 @@ def _about(context: AttackContext, secret: Secret) -> list[Finding]:
             ),
         ),
         *(
-            _secret(
-                context,
+            _share(
+                scene,
                 secret,
                 Message("secret {column}: likelier than {p:.0%}", column=secret.name, p=p),
                 after > p,
@@ -262,8 +262,8 @@ def _about(context: AttackContext, secret: Secret) -> list[Finding]:
             )
             for p in LIKELY
         ),
-        _secret(
-            context,
+        _share(
+            scene,
             secret,
             Message("secret {column}: certain if one value is ruled out", column=secret.name),
             known >= 1.0,
@@ -276,7 +276,7 @@ def _about(context: AttackContext, secret: Secret) -> list[Finding]:
         ),
     ]
     gain = after - prior
-    reached = rate_of(float(after.sum()), len(after), everybody=context.everybody)
+    reached = rate_of(float(after.sum()), len(after), everybody=scene.everybody)
     usual = float(prior.mean()) if len(prior) else 0.0
     found.append(
         Finding(
@@ -300,8 +300,8 @@ def _about(context: AttackContext, secret: Secret) -> list[Finding]:
     return found
 
 
-def _secret(
-    context: AttackContext,
+def _share(
+    scene: Scene,
     secret: Secret,
     name: Message,
     hit: NDArray[np.bool_],
@@ -309,17 +309,17 @@ def _secret(
     sentence: Message,
     **values: float,
 ) -> Finding:
-    """Return the share of people of whom something is known, and of whom it was known before."""
-    return compared(
-        hit.tolist(),
-        before.tolist(),
-        sentence,
+    reached = rate_of(int(hit.sum()), len(hit), everybody=scene.everybody)
+    usual = float(before.mean()) if len(before) else 0.0
+    return Finding(
+        *reached,
         name=name,
         attack="secrets",
+        baseline=usual,
+        sentence=Message(
+            sentence.template, rate=reached.rate, usual=usual, column=secret.name, **values
+        ),
         lowered_by=_DISCLOSURE_LOWERED_BY,
-        everybody=context.everybody,
-        column=secret.name,
-        **values,
     )
 
 
@@ -328,15 +328,15 @@ _INTERSECTION_LOWERED_BY = Message(
 )
 
 
-def intersect(first: AttackContext, second: AttackContext) -> list[Finding]:
+def intersect(first: Scene, second: Scene) -> list[Finding]:
     """Return what two releases tell together that neither tells alone.
 
-    Both contexts have the same people, targets and sensitive columns.
+    Both scenes have the same people, targets and sensitive columns.
     """
     found = []
     for secret, other in zip(first.secrets, second.secrets, strict=True):
         together, alone, left, before = [], [], [], []
-        for one, two in zip(first.views, second.views, strict=True):
+        for one, two in zip(first.seen, second.seen, strict=True):
             if not (one.rows and two.rows):
                 continue
             here, there = secret.among(one.full), other.among(two.full)

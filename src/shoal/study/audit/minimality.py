@@ -25,20 +25,20 @@ from shoal.study.audit.attack_context import Finding, rate_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.study.audit.attack_context import AttackContext
+    from shoal.study.audit.attack_context import Scene
 
 
 _WORK = 150_000_000
 _LOWERED = Message("a grid (--grid): ends become lines that are nobody's values")
 
 
-def pin_down(context: AttackContext) -> list[Finding]:
+def pin_down(scene: Scene) -> list[Finding]:
     """Return how many ends are exact values, and how many people's groups follow."""
-    chosen = _sample(context)
-    everybody = len(chosen) == len(context.classes.sizes)
-    fitted = {each: context.classes.fitted(context.people, each) for each in chosen.tolist()}
+    chosen = _sample(scene)
+    everybody = len(chosen) == len(scene.classes.sizes)
+    fitted = {each: scene.classes.fitted(scene.people, each) for each in chosen.tolist()}
     found = []
-    held, inside, tight = _ends(context, fitted)
+    held, inside, tight = _ends(scene, fitted)
     if held:
         reached = rate_of(sum(held), len(held), everybody=everybody)
         usual = sum(inside) / len(inside)
@@ -58,18 +58,18 @@ def pin_down(context: AttackContext) -> list[Finding]:
             )
         )
     labels = {
-        number: _Branches(context, number)
-        for number, column in enumerate(context.classes.columns)
-        if column.line == "label" and not context.schema[column.name].grid  # held at a level
+        number: _Branches(scene, number)
+        for number, column in enumerate(scene.classes.columns)
+        if column.line == "label" and not scene.schema[column.name].grid  # held at a level
     }
     tight |= _tight_labels(labels, fitted)
     forced: set[int] = set()
     for each, fits in fitted.items():
-        forced |= set(who_must_be_in(context, each, fits, tight, labels))
+        forced |= set(who_must_be_in(scene, each, fits, tight, labels))
     several = 0
     for who in sorted(forced):
-        several += int(np.count_nonzero(context.look(context.people, who).full)) > 1
-    reached = rate_of(several, int(context.classes.sizes[chosen].sum()), everybody=everybody)
+        several += int(np.count_nonzero(scene.look(scene.people, who).full)) > 1
+    reached = rate_of(several, int(scene.classes.sizes[chosen].sum()), everybody=everybody)
     found.append(
         Finding(
             *reached,
@@ -88,30 +88,30 @@ def pin_down(context: AttackContext) -> list[Finding]:
     return found
 
 
-def _sample(context: AttackContext) -> NDArray[np.int64]:
+def _sample(scene: Scene) -> NDArray[np.int64]:
     """Return as many classes as can be compared with everybody in a few seconds."""
-    n = len(context.classes.sizes)
-    most = max(int(_WORK / max(context.people.n * context.n_columns, 1)), 20)
+    n = len(scene.classes.sizes)
+    most = max(int(_WORK / max(scene.people.n * scene.n_columns, 1)), 20)
     if n <= most:
         return np.arange(n)
-    return np.sort(context.chance(301).choice(n, most, replace=False))
+    return np.sort(scene.chance(301).choice(n, most, replace=False))
 
 
 def _ends(
-    context: AttackContext, fitted: dict[int, NDArray[np.bool_]]
+    scene: Scene, fitted: dict[int, NDArray[np.bool_]]
 ) -> tuple[list[bool], list[bool], set[int]]:
     """Return which ends somebody holds, which next values inside, and the tight columns."""
     held: list[bool] = []
     inside: list[bool] = []
     tight: set[int] = set()
-    for number, column in enumerate(context.classes.columns):
+    for number, column in enumerate(scene.classes.columns):
         if column.line == "label":
             continue
-        places = context.people.values[number].places
+        places = scene.people.values[number].places
         steps = np.unique(places[~np.isnan(places)])
         here: list[bool] = []
         for which, fits in fitted.items():
-            cell = int(context.classes.cells[which, number])
+            cell = int(scene.classes.cells[which, number])
             low, high = float(column.low[cell]), float(column.high[cell])
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
                 continue
@@ -120,7 +120,7 @@ def _ends(
             after = steps[np.searchsorted(steps, low, side="right") :][:1]
             before = steps[: np.searchsorted(steps, high, side="left")][-1:]
             inside += [bool(np.isin(values, each).any()) for each in (after, before)]
-        on_grid = bool(context.schema[column.name].grid)
+        on_grid = bool(scene.schema[column.name].grid)
         if here and all(here) and not on_grid:
             tight.add(number)
         held += here
@@ -130,15 +130,15 @@ def _ends(
 class _Branches:
     """Below each cell of a column of labels: in which branch every value lies."""
 
-    def __init__(self, context: AttackContext, number: int) -> None:
+    def __init__(self, scene: Scene, number: int) -> None:
         from shoal.hierarchy import canonical_label
 
-        self.column = context.classes.columns[number]
-        self.codes = context.people.values[number].codes
-        self.cells = context.classes.cells[:, number]
-        self.tree = context.schema[self.column.name].hierarchy
+        self.column = scene.classes.columns[number]
+        self.codes = scene.people.values[number].codes
+        self.cells = scene.classes.cells[:, number]
+        self.tree = scene.schema[self.column.name].hierarchy
         known, rows = np.unique(self.codes, return_index=True)
-        cells = context.original.get_column(self.column.name)
+        cells = scene.original.get_column(self.column.name)
         self.labels = {
             code: canonical_label(cells[row])
             for code, row in zip(known.tolist(), rows.tolist(), strict=True)
@@ -196,7 +196,7 @@ def _tight_labels(labels: dict[int, _Branches], fitted: dict[int, NDArray[np.boo
 
 
 def who_must_be_in(
-    context: AttackContext,
+    scene: Scene,
     which: int,
     fits: NDArray[np.bool_],
     tight: set[int],
@@ -210,9 +210,9 @@ def who_must_be_in(
             if labels[number].spans(which):
                 forced |= set(people[_alone(labels[number], which, fits)].tolist())
             continue
-        column = context.classes.columns[number]
-        cell = int(context.classes.cells[which, number])
-        places = context.people.values[number].places[people]
+        column = scene.classes.columns[number]
+        cell = int(scene.classes.cells[which, number])
+        places = scene.people.values[number].places[people]
         low, high = float(column.low[cell]), float(column.high[cell])
         for end in (low, high) if low < high else ():
             holders = people[places == end]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.publish.recode import Style
-    from shoal.study.audit.attack_context import AttackContext, Finding
+    from shoal.study.audit.attack_context import Finding, Scene
     from shoal.table.date_offsets import Offsets
     from shoal.table.schema import Schema
 
@@ -70,12 +70,12 @@ class _Days:
 
 
 def follow_dates(
-    context: AttackContext, original: pl.DataFrame, schema: Schema, style: Style
+    scene: Scene, original: pl.DataFrame, schema: Schema, style: Style
 ) -> list[Finding]:
     """Return what the days between dates, and one known date, lead to.
 
     Args:
-        context: attackers who know the quasi-identifiers, but for those that are moved.
+        scene: attackers who know the quasi-identifiers, but for those that are moved.
         original: the table, its dates as they were.
         schema: what its columns are.
         style: how the release writes generalised cells.
@@ -85,35 +85,35 @@ def follow_dates(
     shifted = [name for name, dates in moved.items() if dates != SINCE_FIRST]
     counted = [name for name in moved if name not in shifted]
     people, _ = people_in(original, schema, b"")
-    visits = _visits(context, people)
+    visits = _visits(scene, people)
     if shifted:
-        days = _read(shifted, original, context.published, schema, style)
+        days = _read(shifted, original, scene.published, schema, style)
         if days is not None:
             found += [
-                _one_date(context, days, offsets_of(moved[shifted[0]])),
-                _intervals(context, days, visits, moved=True),
+                _one_date(scene, days, offsets_of(moved[shifted[0]])),
+                _intervals(scene, days, visits, moved=True),
             ]
     if counted:
-        days = _read(counted, context.original, context.published, schema, style)
+        days = _read(counted, scene.original, scene.published, schema, style)
         if days is not None:
-            found.append(_intervals(context, days, visits, moved=False))
+            found.append(_intervals(scene, days, visits, moved=False))
     return found
 
 
-def _visits(context: AttackContext, people: Numbers) -> list[Numbers]:
+def _visits(scene: Scene, people: Numbers) -> list[Numbers]:
     """Return the rows of each person that is attacked."""
     order = np.argsort(people, kind="stable")
-    chosen = _some(context, np.unique(people[context.targets]))
+    chosen = _some(scene, np.unique(people[scene.targets]))
     starts = np.searchsorted(people, chosen, side="left", sorter=order)
     ends = np.searchsorted(people, chosen, side="right", sorter=order)
     return [order[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-def _some(context: AttackContext, among: Numbers) -> Numbers:
+def _some(scene: Scene, among: Numbers) -> Numbers:
     """Return some of these, by chance, if they are very many."""
     if len(among) <= _PEOPLE:
         return among
-    return np.sort(context.chance(301).choice(among, _PEOPLE, replace=False))
+    return np.sort(scene.chance(301).choice(among, _PEOPLE, replace=False))
 
 
 def _read(
@@ -155,23 +155,21 @@ def _in_days(column: pl.Series) -> Floats:
     return days
 
 
-def _rows_of(context: AttackContext, who: int) -> Numbers:
+def _rows_of(scene: Scene, who: int) -> Numbers:
     """Return the published rows that fit what is known of a row beside its dates."""
-    moved = context.schema.moved_dates
-    others = np.array([column.name not in moved for column in context.classes.columns], np.bool_)
-    fits: NDArray[Any] = np.logical_and.reduce(
-        context.look(context.people, who).fits[others], axis=0
-    )
-    return np.flatnonzero(fits[context.classes.of_row])
+    moved = scene.schema.moved_dates
+    others = np.array([column.name not in moved for column in scene.classes.columns], np.bool_)
+    fits: NDArray[Any] = np.logical_and.reduce(scene.look(scene.people, who).fits[others], axis=0)
+    return np.flatnonzero(fits[scene.classes.of_row])
 
 
-def _one_date(context: AttackContext, days: _Days, offsets: Offsets) -> Finding:
+def _one_date(scene: Scene, days: _Days, offsets: Offsets) -> Finding:
     """Look for a visit whose quasi-identifiers and one date are known."""
     chances, before = [], []
     step, most = offsets.step, offsets.days
-    dated = context.targets[np.isfinite(days.true[context.targets]).any(axis=1)]
-    for who in _some(context, dated).tolist():
-        rows = _rows_of(context, who)
+    dated = scene.targets[np.isfinite(days.true[scene.targets]).any(axis=1)]
+    for who in _some(scene, dated).tolist():
+        rows = _rows_of(scene, who)
         low, high = _bounds(days, who, rows, slice(0, 1))
         low, high = np.maximum(low, -most), np.minimum(high, most)
         first = np.ceil(low / step) * step
@@ -193,7 +191,7 @@ def _one_date(context: AttackContext, days: _Days, offsets: Offsets) -> Finding:
         attack="dates",
         lowered_by=_LOWERED_BY,
         worst=max(chances, default=0.0),
-        everybody=len(chances) == context.people.n,
+        everybody=len(chances) == scene.people.n,
     )
 
 
@@ -203,16 +201,14 @@ def _bounds(days: _Days, who: int, rows: Numbers, columns: slice) -> tuple[Float
     return np.where(gone, 1.0, low), np.where(gone, 0.0, high)
 
 
-def _intervals(
-    context: AttackContext, days: _Days, visits: list[Numbers], *, moved: bool
-) -> Finding:
+def _intervals(scene: Scene, days: _Days, visits: list[Numbers], *, moved: bool) -> Finding:
     """Look for people the days between whose dates are all known."""
     chances, before = [], []
     for rows in visits:
         known = rows[np.isfinite(days.true[rows]).any(axis=1)]
         if np.isfinite(days.true[known]).sum() < 2:
             continue
-        fitting = [_rows_of(context, int(who)) for who in known]
+        fitting = [_rows_of(scene, int(who)) for who in known]
         count = _places if moved or days.has_names else _rows
         left, blind = count(days, known, fitting, moved=moved)
         if left:

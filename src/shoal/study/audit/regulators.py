@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from shoal.release_reader.classes import People
     from shoal.release_reader.columns import OpenColumn
-    from shoal.study.audit.attack_context import AttackContext, PersonView, Secret
+    from shoal.study.audit.attack_context import Scene, Secret, Seen
 
 
 _GUESSES = 400
@@ -37,12 +37,12 @@ _AT_ONCE = 4
 _WORK = 150_000_000
 
 
-def ask(context: AttackContext) -> list[Finding]:
+def ask(scene: Scene) -> list[Finding]:
     """Return what the three attacks reach."""
-    found = [_single_out(context, several=False), _single_out(context, several=True)]
-    if context.n_columns > 1:
-        found.append(_link(context))
-    return [*found, *(_infer(context, secret) for secret in context.secrets)]
+    found = [_single_out(scene, several=False), _single_out(scene, several=True)]
+    if scene.n_columns > 1:
+        found.append(_link(scene))
+    return [*found, *(_infer(scene, secret) for secret in scene.secrets)]
 
 
 # -- singling out ----------------------------------------------------------------------
@@ -78,24 +78,22 @@ class _GuessColumns(NamedTuple):
         return 0 if fits is None else int(np.count_nonzero(fits))
 
 
-def _single_out(context: AttackContext, *, several: bool) -> Finding:
+def _single_out(scene: Scene, *, several: bool) -> Finding:
     """Guess a description that is true of exactly one person of the original."""
-    chance = context.chance(201 + several)
-    n_guesses = int(min(_GUESSES, max(_WORK // max(context.people.n * _AT_ONCE, 1), 20)))
-    pools = [_pool(context, context.people, context.original)]
+    chance = scene.chance(201 + several)
+    n_guesses = int(min(_GUESSES, max(_WORK // max(scene.people.n * _AT_ONCE, 1), 20)))
+    pools = [_pool(scene, scene.people, scene.original)]
     rows = None
-    if context.control is not None and context.control_frame is not None:
-        pools.append(_pool(context, context.control, context.control_frame))
+    if scene.control is not None and scene.control_frame is not None:
+        pools.append(_pool(scene, scene.control, scene.control_frame))
         # a guess is true of more people in a larger table: both are made equally large
-        size = min(context.control.n, context.people.n)
+        size = min(scene.control.n, scene.people.n)
         rows = [
             np.sort(chance.choice(n, size, replace=False))
-            for n in (context.people.n, context.control.n)
+            for n in (scene.people.n, scene.control.n)
         ]
-    guesses = (
-        _many(context, chance, n_guesses) if several else _extremes(context, chance, n_guesses)
-    )
-    blind = [_blind(context, chance, len(each)) for each in guesses]
+    guesses = _many(scene, chance, n_guesses) if several else _extremes(scene, chance, n_guesses)
+    blind = [_blind(scene, chance, len(each)) for each in guesses]
     subset = None if rows is None else rows[0]
     hits = sum(pools[0].true_of(guess, subset) == 1 for guess in guesses)
     naive = sum(pools[0].true_of(guess, subset) == 1 for guess in blind)
@@ -134,23 +132,23 @@ def _outside(control: float | None) -> str:
     return Message(", of people outside the table {share:.1%}", share=control)
 
 
-def _shown(context: AttackContext) -> list[str]:
+def _shown(scene: Scene) -> list[str]:
     """Return the published columns beside the quasi-identifiers that guesses may use."""
-    names = [*context.schema.sensitive, *context.schema.insensitive]
-    frames = [context.original, context.published]
-    if context.control_frame is not None:
-        frames.append(context.control_frame)
+    names = [*scene.schema.sensitive, *scene.schema.insensitive]
+    frames = [scene.original, scene.published]
+    if scene.control_frame is not None:
+        frames.append(scene.control_frame)
     return [name for name in names if all(name in frame.columns for frame in frames)]
 
 
-def _pool(context: AttackContext, people: People, frame: pl.DataFrame) -> _GuessColumns:
+def _pool(scene: Scene, people: People, frame: pl.DataFrame) -> _GuessColumns:
     places: list[NDArray[np.float64] | None] = []
     labels: list[NDArray[np.object_] | None] = []
-    for column, values in zip(context.classes.columns, people.values, strict=True):
+    for column, values in zip(scene.classes.columns, people.values, strict=True):
         on_line = column.line != "label"
         places.append(values.places if on_line else None)
         labels.append(None if on_line else _texts(frame.get_column(column.name)))
-    for name in _shown(context):
+    for name in _shown(scene):
         places.append(None)
         labels.append(_texts(frame.get_column(name)))
     return _GuessColumns(places, labels)
@@ -163,19 +161,17 @@ def _texts(column: pl.Series) -> NDArray[np.object_]:
     return np.array([distinct[value] for value in column.to_list()], object)
 
 
-def _many(
-    context: AttackContext, chance: np.random.Generator, n: int
-) -> list[tuple[_Condition, ...]]:
+def _many(scene: Scene, chance: np.random.Generator, n: int) -> list[tuple[_Condition, ...]]:
     """Return guesses that put together what one published row says in several columns."""
-    drawn = [_drawn_values(column, chance) for column in context.classes.columns]
+    drawn = [_drawn_values(column, chance) for column in scene.classes.columns]
     middles = [
         None if column.line == "label" else float(np.nanmedian((column.low + column.high) / 2))
-        for column in context.classes.columns
+        for column in scene.classes.columns
     ]
-    exact = [_texts(context.published.get_column(name)) for name in _shown(context)]
+    exact = [_texts(scene.published.get_column(name)) for name in _shown(scene)]
     n_columns = len(drawn) + len(exact)
     guesses = []
-    for row in chance.integers(context.published.height, size=n).tolist():
+    for row in chance.integers(scene.published.height, size=n).tolist():
         parts = []
         for column in chance.permutation(n_columns)[: min(_AT_ONCE, n_columns)].tolist():
             if column >= len(drawn):
@@ -204,12 +200,10 @@ def _drawn_values(column: OpenColumn, chance: np.random.Generator) -> NDArray[np
     return values
 
 
-def _extremes(
-    context: AttackContext, chance: np.random.Generator, n: int
-) -> list[tuple[_Condition, ...]]:
+def _extremes(scene: Scene, chance: np.random.Generator, n: int) -> list[tuple[_Condition, ...]]:
     """Return guesses about one column: beyond its outermost ends, at ends, and rare values."""
     guesses: list[tuple[_Condition, ...]] = []
-    for number, column in enumerate(context.classes.columns):
+    for number, column in enumerate(scene.classes.columns):
         rows = np.bincount(column.codes, minlength=len(column.cells))
         if column.line == "label":
             single = [m[0] for m, r in zip(column.members, rows, strict=True) if len(m) == 1 and r]
@@ -223,10 +217,10 @@ def _extremes(
                 (_Condition(number, ">", float(ends[-1])),),
             ]
             guesses += [(_Condition(number, "=", float(end)),) for end in ends.tolist()]
-    first = len(context.classes.columns)
-    for number, name in enumerate(_shown(context)):
+    first = len(scene.classes.columns)
+    for number, name in enumerate(_shown(scene)):
         texts, counts = np.unique(
-            _texts(context.published.get_column(name)).astype(str), return_counts=True
+            _texts(scene.published.get_column(name)).astype(str), return_counts=True
         )
         guesses += [(_Condition(first + number, "=", str(t)),) for t in texts[counts == 1].tolist()]
     if len(guesses) > n:
@@ -234,11 +228,9 @@ def _extremes(
     return guesses
 
 
-def _blind(
-    context: AttackContext, chance: np.random.Generator, size: int
-) -> tuple[_Condition, ...]:
+def _blind(scene: Scene, chance: np.random.Generator, size: int) -> tuple[_Condition, ...]:
     """Return a guess of so many columns by someone who knows only which values there may be."""
-    columns = context.classes.columns
+    columns = scene.classes.columns
     parts = []
     for number in chance.permutation(len(columns))[:size].tolist():
         column = columns[number]
@@ -257,29 +249,29 @@ def _blind(
 # -- linkability -----------------------------------------------------------------------
 
 
-def _link(context: AttackContext) -> Finding:
+def _link(scene: Scene) -> Finding:
     """Put two tables about the same people together that share no column, through the release."""
-    order = context.chance(203).permutation(context.n_columns)
-    half = context.n_columns // 2
+    order = scene.chance(203).permutation(scene.n_columns)
+    half = scene.n_columns // 2
     sides = order[:half], order[half:]
-    sizes = context.classes.sizes.astype(np.float64)
+    sizes = scene.classes.sizes.astype(np.float64)
 
-    def same_row(view: PersonView, sizes: NDArray[np.float64]) -> float:
+    def same_row(seen: Seen, sizes: NDArray[np.float64]) -> float:
         best = []
         for side in sides:
-            agree = view.fits[side].sum(axis=0)
+            agree = seen.fits[side].sum(axis=0)
             best.append(agree == agree[sizes > 0].max())
         one, other = (float(sizes[each].sum()) for each in best)
         return float(sizes[best[0] & best[1]].sum()) / max(one * other, 1.0)
 
-    chances = [same_row(view, sizes) for view in context.views]
-    control = _control(context, same_row, sizes)
-    reached = rate_of(float(sum(chances)), len(chances), everybody=context.everybody)
+    chances = [same_row(seen, sizes) for seen in scene.seen]
+    control = _control(scene, same_row, sizes)
+    reached = rate_of(float(sum(chances)), len(chances), everybody=scene.everybody)
     return Finding(
         *reached,
         name=Message("linkability"),
         attack="regulators",
-        baseline=1.0 / max(context.published.height, 1),
+        baseline=1.0 / max(scene.published.height, 1),
         control=control,
         sentence=Message(
             "Two records of one person, with {n} and {others} of the quasi-identifiers, are led to "
@@ -295,31 +287,29 @@ def _link(context: AttackContext) -> Finding:
 
 
 def _control(
-    context: AttackContext,
-    attack: Callable[[PersonView, NDArray[np.float64]], float],
+    scene: Scene,
+    attack: Callable[[Seen, NDArray[np.float64]], float],
     sizes: NDArray[np.float64],
 ) -> float:
     """Return what an attack reaches about people who are not in the release."""
-    if context.control is not None:
-        who = range(min(context.control.n, len(context.targets)))
-        return float(np.mean([attack(context.look(context.control, each), sizes) for each in who]))
-    chance = context.chance(204)
+    if scene.control is not None:
+        who = range(min(scene.control.n, len(scene.targets)))
+        return float(np.mean([attack(scene.look(scene.control, each), sizes) for each in who]))
+    chance = scene.chance(204)
     reached = []
-    for view in context.views:
-        own = _own_class(view, sizes, chance)
+    for seen in scene.seen:
+        own = _own_class(seen, sizes, chance)
         if own is not None:
             sizes[own] -= 1
-        reached.append(attack(view, sizes))
+        reached.append(attack(seen, sizes))
         if own is not None:
             sizes[own] += 1
     return float(np.mean(reached)) if reached else 0.0
 
 
-def _own_class(
-    view: PersonView, sizes: NDArray[np.float64], chance: np.random.Generator
-) -> int | None:
+def _own_class(seen: Seen, sizes: NDArray[np.float64], chance: np.random.Generator) -> int | None:
     """Return the class of a person's own row; by chance, in proportion, if several fit."""
-    fitting = np.flatnonzero(view.full)
+    fitting = np.flatnonzero(seen.full)
     if not len(fitting):
         return None
     weights = sizes[fitting] / sizes[fitting].sum()
@@ -329,13 +319,13 @@ def _own_class(
 # -- inference -------------------------------------------------------------------------
 
 
-def _infer(context: AttackContext, secret: Secret) -> Finding:
+def _infer(scene: Scene, secret: Secret) -> Finding:
     """Guess a sensitive value: the most frequent one among the rows that fit best."""
-    sizes = context.classes.sizes.astype(np.float64)
-    chance = context.chance(205)
+    sizes = scene.classes.sizes.astype(np.float64)
+    chance = scene.chance(205)
 
-    def right(view: PersonView, value: int, without: tuple[int, int] | None) -> float:
-        agree = view.fits.sum(axis=0)
+    def right(seen: Seen, value: int, without: tuple[int, int] | None) -> float:
+        agree = seen.fits.sum(axis=0)
         best = agree == agree.max()
         counts = secret.among(best)
         if without is not None and best[without[0]]:
@@ -345,19 +335,18 @@ def _infer(context: AttackContext, secret: Secret) -> Finding:
             return 0.0
         return float(counts[value] == top) / int(np.count_nonzero(counts == top))
 
-    hits = [right(view, int(secret.true[view.who]), None) for view in context.views]
-    if context.control is not None and secret.control is not None:
-        who = range(min(context.control.n, len(context.targets)))
+    hits = [right(seen, int(secret.true[seen.who]), None) for seen in scene.seen]
+    if scene.control is not None and secret.control is not None:
+        who = range(min(scene.control.n, len(scene.targets)))
         outside = [
-            right(context.look(context.control, each), int(secret.control[each]), None)
-            for each in who
+            right(scene.look(scene.control, each), int(secret.control[each]), None) for each in who
         ]
     else:
         outside = []
-        for view in context.views:
-            own, value = _own_class(view, sizes, chance), int(secret.true[view.who])
-            outside.append(right(view, value, None if own is None else (own, value)))
-    usual = float(np.mean(secret.true[context.targets] == int(secret.whole.argmax())))
+        for seen in scene.seen:
+            own, value = _own_class(seen, sizes, chance), int(secret.true[seen.who])
+            outside.append(right(seen, value, None if own is None else (own, value)))
+    usual = float(np.mean(secret.true[scene.targets] == int(secret.whole.argmax())))
     control = float(np.mean(outside)) if outside else 0.0
     reached = rate_of(float(sum(hits)), len(hits))
     return Finding(
