@@ -361,7 +361,7 @@ def parameter(
     default: Any = REQUIRED,
     flag: tuple[str, ...] = (),
     kinds: Mapping[str, tuple[str, ...]] | None = None,
-    **fields: Any,
+    **more: Any,
 ) -> Any:
     """Return a field of a model: an option of the promise, which the certificate tells.
 
@@ -371,7 +371,7 @@ def parameter(
         flag: its name on the command line, what stands for the value in ``--help``, and the line
             of help there, where it differs. The flag of the first option makes the promise.
         kinds: such flags by the kind of promise that they make, where the first option has several.
-        fields: what else `shoal.options.Option` says, ``help`` above all.
+        more: what else `shoal.options.Option` says, ``help`` above all.
     """
     flags = {
         kind: Flag(
@@ -384,8 +384,8 @@ def parameter(
         for kind, words in {"": flag, **(kinds or {})}.items()
         if words
     }
-    fields = {"certificate": True, "flag": flags.pop("", None), "parts": flags, **fields}
-    return option(default=default, check=check, **fields)
+    more = {"certificate": True, "flag": flags.pop("", None), "parts": flags, **more}
+    return option(default=default, check=check, **more)
 
 
 def check_column_name(name: str, column: Any) -> Any:

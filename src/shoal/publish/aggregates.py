@@ -492,11 +492,13 @@ def gather_facts(
 
     Cost: a few passes over each column and one sort of the rows, small beside any search.
     """
-    seen = [shown(attribute, partition) for attribute in table.attributes]
+    closures_shown = [shown(attribute, partition) for attribute in table.attributes]
     sizes = partition.sizes
     losses = np.empty((len(table.attributes), partition.n_groups))
     columns = []
-    for number, (attribute, closures) in enumerate(zip(table.attributes, seen, strict=True)):
+    for number, (attribute, closures) in enumerate(
+        zip(table.attributes, closures_shown, strict=True)
+    ):
         losses[number] = closures.published_loss(attribute, partition.n_groups)
         before = attribute.counts
         if partition.n_suppressed:
@@ -511,7 +513,7 @@ def gather_facts(
     heat, rows = heat_of(losses, sizes, table.weights)
     kept = np.flatnonzero(partition.labels >= 0)
     tuples = _tuple_sizes(table if len(kept) == table.n_rows else table.take(kept))
-    scores = public_scores(table, seen, partition, style)
+    scores = public_scores(table, closures_shown, partition, style)
     strata = () if within is None else _strata(table, partition, style, losses, within)
     return Facts(tuple(columns), tuples, heat, rows, scores, strata)
 

@@ -219,7 +219,7 @@ def _verify(
 def _promise_of(terms: Mapping[str, Any]) -> GridPromise:
     """Return what a certificate says of the cells of a column, as verification takes it."""
     if "half_open" in terms:
-        return CodingPromise(**{name: said for name, said in terms.items() if name != "step"})
+        return CodingPromise(**{name: value for name, value in terms.items() if name != "step"})
     return LabelPromise(**terms) if "labels" in terms else GridPromise(**terms)
 
 

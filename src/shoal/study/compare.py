@@ -355,10 +355,10 @@ def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
     """Return a digest of the columns that matter to a run, and of what they are."""
     sha = hashlib.sha256()
     for column in schema.columns:
-        told = {each.name: str(getattr(column, each.name)) for each in fields(column)}
+        details = {each.name: str(getattr(column, each.name)) for each in fields(column)}
         if column.hierarchy is not None:
-            told["hierarchy"] = json.dumps(column.hierarchy.to_paths())
-        sha.update(json.dumps(told, ensure_ascii=True).encode())
+            details["hierarchy"] = json.dumps(column.hierarchy.to_paths())
+        sha.update(json.dumps(details, ensure_ascii=True).encode())
         series = table.get_column(column.name)
         if column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.PERSON):
             sha.update(f"{series.dtype} {len(series)}".encode())
@@ -368,13 +368,13 @@ def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
 
 
 def _key(digest: str, request: Request) -> str:
-    told = {
+    identity = {
         "format": _FORMAT,
         "table": digest,
         **request.parameters(),
         "seed": request.seed,
     }
-    text = json.dumps(told, sort_keys=True, default=str)
+    text = json.dumps(identity, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

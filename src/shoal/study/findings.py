@@ -144,14 +144,14 @@ def price_of(trial: Trial, cost: float | None) -> Advice:
             )
         )
     if cost < 0.0005:
-        said = Message("{doing} would cost next to nothing.", doing=trial.doing)
+        sentence = Message("{doing} would cost next to nothing.", doing=trial.doing)
     else:
-        said = Message(
+        sentence = Message(
             "{doing} would cost {points:.1f} points of detail.",
             doing=trial.doing,
             points=100 * cost,
         )
-    return Advice(sentence=said, settings=trial.settings, change=trial.what)
+    return Advice(sentence=sentence, settings=trial.settings, change=trial.what)
 
 
 def _rescaling(start: Trial, before: TrialResult) -> list[Trial]:

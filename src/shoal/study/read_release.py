@@ -79,18 +79,21 @@ def read_release(
         DataError: the table cannot be read.
     """
     _check(seed, copies, draw=draw)
-    said = _from_job(job)
-    trees = {**said["hierarchies"], **(hierarchies or {})}
-    order_of = {**said["orders"], **(orders or {})}
-    kind_of = {**said["kinds"], **{name: _kind(name, kind) for name, kind in (kinds or {}).items()}}
-    form = style if style is not None else said["style"]
+    from_job = _from_job(job)
+    trees = {**from_job["hierarchies"], **(hierarchies or {})}
+    order_of = {**from_job["orders"], **(orders or {})}
+    kind_of = {
+        **from_job["kinds"],
+        **{name: _kind(name, kind) for name, kind in (kinds or {}).items()},
+    }
+    form = style if style is not None else from_job["style"]
     if not isinstance(form, Style):
         form = Style.from_dict(form)
     like, table = _load(source, reading)
     if columns is not None:
         names: list[str] | None = [columns] if isinstance(columns, str) else list(columns)
     else:
-        names = said["columns"]
+        names = from_job["columns"]
     opened = _open_all(table, names, trees, order_of, kind_of, form)
     if draw:
         result = _drawn(table, opened, np.random.default_rng(seed), copies)
