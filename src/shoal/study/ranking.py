@@ -197,8 +197,10 @@ def ranks_svg(cells: Sequence[Cell], measure: str) -> str:
 
 
 def _head(label: str, height: int) -> str:
-    shown = escape(label)
-    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{shown}"><title>{shown}</title>'
+    name = escape(label)
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{name}"><title>{name}</title>'
+    )
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start", *, soft: bool = False) -> str:
