@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from shoal.archive.release_file import stage_kept
@@ -247,6 +248,7 @@ def run_on_spark(
         ShoalError: with one sentence on what is wrong and what to do.
     """
     _refuse(source, output)
+    source = replace(source, format=source.format or _format_of(source.path))
     sink = FolderSink(source, output, when_written)
     session, ours = open_session(source.master)
     try:
@@ -349,7 +351,7 @@ def _read(session: Any, source: Input, request: Request) -> Any:
     """
     from pyspark.errors import AnalysisException, PySparkException
 
-    kind = (source.format or _format_of(source.path)).lower()
+    kind = (source.format or "").lower()
     paths = list(source.sources)
     try:
         if kind == "parquet":
@@ -361,14 +363,10 @@ def _read(session: Any, source: Input, request: Request) -> Any:
             return _typed(_renamed(read, source), source, request)
     except AnalysisException as error:
         name = error.getCondition() or "unknown"
-        raise DataError(
-            "{paths!r} cannot be read on Spark ({name}).", paths=paths[0], name=name
-        ) from None
+        raise _unreadable(paths[0], kind, name) from None
     except PySparkException as error:
         name = error.getCondition() or type(error).__name__
-        raise DataError(
-            "{paths!r} cannot be read on Spark ({name}).", paths=paths[0], name=name
-        ) from None
+        raise _unreadable(paths[0], kind, name) from None
     raise OptionError(
         "On Spark, folders of parquet and csv are read, and {kind!r} was given.", kind=kind
     )
@@ -378,8 +376,23 @@ def _renamed(frame: Any, source: Input) -> Any:
     return frame.toDF(*renamed(frame.columns, source.rename)) if source.rename else frame
 
 
+def _unreadable(path: str, kind: str, name: str) -> DataError:
+    return DataError(
+        "{path!r} cannot be read as {kind} on Spark ({name}); if its files are of another format, "
+        "say which: --format parquet or --format csv.",
+        path=path,
+        kind=kind,
+        name=name,
+    )
+
+
 def _format_of(path: str | None) -> str:
-    return "csv" if str(path).rstrip("/").lower().endswith((".csv", ".csv.gz")) else "parquet"
+    """Return the format that the names of files say, of those in a folder; Parquet if none does."""
+    name = str(path)
+    folder = Path(name.removeprefix("file://"))
+    inside = folder.rglob("[!._]*") if folder.is_dir() else ()
+    files = [each.name for each in inside if each.is_file()] or [name.rstrip("/")]
+    return "csv" if all(each.lower().endswith((".csv", ".csv.gz")) for each in files) else "parquet"
 
 
 def _refused(name: str, spelling: str) -> DataError:
@@ -414,8 +427,10 @@ def _typed(frame: Any, source: Input, request: Request) -> Any:
         typed = type_column(values.sort(), lenient=name in numeric)
         found = typed.dtype
         if found == pl.String and name not in stays:
-            for spelling in recognise(values.to_frame())[1].values():
-                raise _refused(name, spelling.spelling)
+            for said in recognise(values.to_frame())[1].values():
+                if said.spelling == TEXT and said.doubt is not None:
+                    raise DataError(said.doubt)
+                raise _refused(name, said.spelling)
         known = next((title for kind, title in types.items() if found == kind), None)
         if known is None:
             raise DataError(
