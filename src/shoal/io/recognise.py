@@ -199,9 +199,16 @@ def _months(texts: pl.Series) -> _Fits | None:
     if said.get("month") is not None:
         form = f"{'mmmm' if texts.str.contains(_LONG_WORD).any() else 'mmm'}{sep}yyyy"
     way = DateSpelling(form)
-    if len(texts) < _FEWEST or not _are_days(way, texts):
+    if len(texts) < _FEWEST or not _are_days(way, texts) or _are_school_years(texts):
         return None
     return _Fits((way,), Message("its cells are months, each read as its first day"))
+
+
+def _are_school_years(texts: pl.Series) -> bool:
+    """Tell whether each text is a year and the next one: 2009-10, 2010/11."""
+    parts = texts.str.extract_groups("^[0-9]{2}([0-9]{2})[./-]([0-9]{2})$").struct
+    first, second = (parts.field(each).cast(int) for each in parts.fields)
+    return bool(((first + 1) % 100 == second).all()) and first.null_count() == 0
 
 
 def _are_days(way: DateSpelling, texts: pl.Series) -> bool:
@@ -457,7 +464,7 @@ def _decided(fits: _Fits, certain: Collection[Spelling]) -> tuple[Spelling, bool
 def _alike(one: Spelling, other: Spelling) -> bool:
     """Tell whether a country that writes the one writes the other."""
     if isinstance(one, DateSpelling) and isinstance(other, DateSpelling):
-        return "d" in one.form and one.form[:3] == other.form[:3]
+        return "d" in other.form and one.form[:3] == other.form[:3]
     numbers = isinstance(one, NumberSpelling) and isinstance(other, NumberSpelling)
     return numbers and one.decimal == other.decimal != ""  # type: ignore[union-attr]
 

@@ -307,8 +307,11 @@ def _grown(values: pl.Series, given: dict[str, object]) -> Grown:
         return NOTHING
 
 
-MOST_QUASI = 10
-"""More quasi-identifiers than this protect nobody: every row is unique, and all detail is lost."""
+MOST_QUASI = 20
+"""More quasi-identifiers than this leave little detail in each of them.
+
+Up to here a column that is kept loses less than one that is dropped (`python -m benchmarks.init.wide`).
+"""
 _LOOKED_AT = 20_000
 _COUNTED = 1_000_000
 _FEWEST = 100
@@ -333,6 +336,15 @@ def compare_columns(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[Guess
     _leave_out_finest(found, _of_role(guesses, Role.QUASI_IDENTIFIER, out), out)
     _leave_out_coarser(found, _of_role(guesses, Role.QUASI_IDENTIFIER, out), out)
     twice = {*out}  # nothing is lost with these: there is no question to ask
+    for private in _of_role(guesses, Role.SENSITIVE, out):
+        plain = unglued(words_of(private.name))
+        for other in _of_role(guesses, Role.SENSITIVE, out):
+            if words_of(other.name) in plain and found.tells(other, private):
+                why = Message(
+                    "It follows from {name!r}, which is published as it is", name=other.name
+                )
+                out[private.name] = why
+                twice.add(private.name)
     for private in _of_role(guesses, Role.SENSITIVE, out):
         _settle(found, private, _of_role(guesses, Role.QUASI_IDENTIFIER, out), out)
     return [

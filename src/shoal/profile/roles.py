@@ -372,7 +372,9 @@ def _as_private(facts: Facts) -> Verdict | None:
     own = facts.alone / facts.n_filled
     if facts.is_number and own >= _EXACT and (topic == "money" or not facts.nearly_unique):
         exact = (
-            Message("{about}; exact sums are as good as names, so they are generalised", about=about)
+            Message(
+                "{about}; exact sums are as good as names, so they are generalised", about=about
+            )
             if topic == "money"
             else Message(
                 "{about}; exact values are as good as names here, so they are generalised",
@@ -461,7 +463,9 @@ def _known_fits(facts: Facts, topic: Topic) -> bool:
     return True
 
 
-_OUTCOME = re.compile(r"(?:[a-z0-9]+_)?(?:cens(?!us)[a-z]{0,5}[0-9]*)|(?P<any>status|delta|failed?)")
+_OUTCOME = re.compile(
+    r"(?:[a-z0-9]+_)?(?:cens(?!us)[a-z]{0,5}[0-9]*)|(?P<any>status|delta|failed?)"
+)
 _FEW_ENDS = 4
 
 
@@ -518,7 +522,7 @@ def _is_exact_measure(facts: Facts) -> bool:
 
     Whole numbers above zero may as well number people.
     """
-    if not facts.is_number or facts.n_values <= _CLASSES:
+    if not facts.is_number or facts.n_values <= _CLASSES or facts.nearly_unique:
         return False
     if facts.alone < OWN_VALUES * facts.n_filled:
         return False
