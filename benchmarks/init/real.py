@@ -232,7 +232,13 @@ def real_lines(tables: list[dict[str, Any]]) -> list[str]:
         (
             f"- The third part ({scores['third']['tables']} tables) was chosen by the names of "
             "columns, and labelled from names, counts and ranges, after the rules were written "
-            "and before any of its tables was guessed; THIRD_RUN"
+            "and before any of its tables was guessed; it was run once "
+            "when they were finished. That run had four dangerous errors, of two causes: in three "
+            "tables of 84 to 100 rows a column without a name that numbers the rows was taken for "
+            "ages, and 19 classes of earnings were published exactly, which other labels allow "
+            "and this one did not. Row numbers are no ages now, that label has a reason beside it, "
+            "and nothing else was changed after that run: 20.4 % were wrong in it, 3.1 % wrong and "
+            "not marked, 43.4 % marked."
         ),
         "",
         (

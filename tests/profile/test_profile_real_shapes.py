@@ -307,3 +307,11 @@ def test_an_unknown_measure_is_generalised_without_a_question_and_a_number_is_no
 def test_who_is_a_student_is_known_to_others():
     guess = guess_of("student", drawn(lambda draw: draw.choice(["Yes", "No"])))
     assert (guess.role, guess.sure) == ("quasi-identifier", True)
+
+
+def test_a_number_for_each_row_without_a_name_is_no_age(tmp_path):
+    path = tmp_path / "t.csv"
+    lines = [f"{n},{20 + n % 37},{'fm'[n % 2]}" for n in range(1, 85)]
+    path.write_text("\n".join([",age,sex", *lines]) + "\n")
+    guess = suggest_job(path).columns[0]
+    assert (guess.role, guess.sure) == ("identifier", True)

@@ -76,15 +76,8 @@ def test_recognised_columns_beyond_the_list_go_by_what_others_know_best():
     draw = random.Random(2)
     names = ["salutation", "city", "race", "religion_country", "job", "employer", "degree"]
     names += ["children", "height", "tariff", "insurance", "language", "hair", "nationality"]
-    names += [
-        "town",
-        "profession",
-        "sector",
-        "marital_status",
-        "eye_color",
-        "education",
-        "subscription",
-    ]
+    names += ["town", "profession", "sector", "partner", "eye_color", "diploma", "subscription"]
+    names += ["region", "industry"]
     frame = people().with_columns(
         **{name: pl.Series([draw.choice("pqrstu") for _ in range(400)]) for name in names}
     )

@@ -68,8 +68,9 @@ _TIMES = (
 _CLOCK_TIME = re.compile(r"\s*\d{1,2}(?:[:.h]\d\d|\s?(?:uhr|h|[ap]\.?m))", re.IGNORECASE)
 _DIGIT = r"[0-9]+(?:[.,][0-9]+)?(?: ?%)?"
 _BOUNDS = (
-    r"(?i)^(?:[<>\x{2264}\x{2265}]=?|=[<>]|unter|\x{fc}ber|mindestens|h\x{f6}chstens|ab|bis|under|over"
-    r"|below|above|at least|at most|up to|less than|more than|moins de|plus de|menos de|m\x{e1}s de)"
+    r"(?i)^(?:[<>\x{2264}\x{2265}]=?|=[<>]|unter|\x{fc}ber|mindestens|h\x{f6}chstens|ab|bis|under"
+    r"|over|below|above|at least|at most|up to|less than|more than|moins de|plus de|menos de"
+    r"|m\x{e1}s de)"
     rf" ?{_DIGIT}$|^{_DIGIT} ?(?:\+|(?:or|and|und|oder|et|ou|y|o|e) \p{{L}}+)$"
 )
 _SCALE = 12  # different values; with fewer, those such as 3+ are steps of a scale

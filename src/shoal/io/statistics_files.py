@@ -70,9 +70,9 @@ def read_statistics(
     for column in frame.get_columns():
         labels = about.variable_value_labels.get(column.name, {})
         is_ordinal = about.variable_measure.get(column.name) == "ordinal"
-        if about.readstat_variable_types.get(column.name) == "float":
-            column = _as_shown(column)
-        read_column = _column(column, labels, is_ordinal=is_ordinal)
+        is_short = about.readstat_variable_types.get(column.name) == "float"
+        shown = _as_shown(column) if is_short else column
+        read_column = _column(shown, labels, is_ordinal=is_ordinal)
         labelled += bool(labels) and column.dtype.is_numeric() > read_column.dtype.is_numeric()
         columns.append(read_column)
     if labelled:

@@ -310,7 +310,8 @@ def _grown(values: pl.Series, given: dict[str, object]) -> Grown:
 MOST_QUASI = 20
 """More quasi-identifiers than this leave little detail in each of them.
 
-Up to here a column that is kept loses less than one that is dropped (`python -m benchmarks.init.wide`).
+Up to here a column that is kept loses less than one that is dropped, as
+`python -m benchmarks.init.wide` shows.
 """
 _LOOKED_AT = 20_000
 _COUNTED = 1_000_000

@@ -492,29 +492,33 @@ def _as_unknown(facts: Facts) -> Verdict:
     """What no rule knows: few values are generalised, many are removed; both are marked."""
     if facts.is_text and facts.nearly_unique:
         return Verdict(Role.IDENTIFIER, Message("Almost every row has its own value"))
-    numbered = _as_numbers(facts)
-    if numbered is not None:
-        return numbered
+    found = _as_numbers(facts) or _as_known_anyway(facts)
+    if found is not None:
+        return found
     if facts.is_text and facts.n_values > 8 and values.share(facts.texts, r"^\p{L}\.?$") == 1:
         why = Message("Single letters may be the initials of people")
         return Verdict(Role.IDENTIFIER, why, sure=False)
     if facts.is_text and facts.n_values > max(20, 0.02 * facts.n_filled):
         why = Message("Many different texts of unknown meaning may name people or places")
         return Verdict(Role.IDENTIFIER, why, sure=False)
-    if _is_exact_measure(facts):
-        why = Message(
-            "Not recognised, but many rows have a value of their own, so that exact ones would "
-            "single people out whatever they mean"
-        )
-        return Verdict(Role.QUASI_IDENTIFIER, why)
-    if facts.is_flag and facts.about("whose"):
-        why = Message("Says who is one and who is not, which others may know")
-        return Verdict(Role.QUASI_IDENTIFIER, why)
     if facts.n_values > max(40, 0.5 * facts.n_filled):
         why = Message("Not recognised, and its many values tell people apart")
         return Verdict(Role.DROP, why, sure=False)
     why = Message("Not recognised, so treated with caution: others may know it")
     return Verdict(Role.QUASI_IDENTIFIER, why, sure=False)
+
+
+def _as_known_anyway(facts: Facts) -> Verdict | None:
+    """What is generalised whatever it means: there is no question to ask."""
+    why = None
+    if _is_exact_measure(facts):
+        why = Message(
+            "Not recognised, but many rows have a value of their own, so that exact ones would "
+            "single people out whatever they mean"
+        )
+    elif facts.is_flag and facts.about("whose"):
+        why = Message("Says who is one and who is not, which others may know")
+    return None if why is None else Verdict(Role.QUASI_IDENTIFIER, why)
 
 
 def _is_exact_measure(facts: Facts) -> bool:

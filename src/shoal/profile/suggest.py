@@ -630,8 +630,8 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         notes.append(
             plural(
                 "A column that is not recognised is left out, since more than {most} "
-                "quasi-identifiers leave little of each: {names}. Say whether others may know it or "
-                "whether it is private.",
+                "quasi-identifiers leave little of each: {names}. Say whether others may know it "
+                "or whether it is private.",
                 "{n:,} columns that are not recognised are left out, since more than {most} "
                 "quasi-identifiers leave little of each: {names}. Say of each whether others may "
                 "know it or whether it is private.",
