@@ -12,7 +12,14 @@ from shoal.archive.release_file import stage_kept
 from shoal.engine.spark.check import count_values
 from shoal.engine.spark.engine import SparkEngine
 from shoal.engine.spark.folder import Folder
-from shoal.engine.spark.session import check_frame, column, load_functions, open_session, saying_why
+from shoal.engine.spark.session import (
+    check_frame,
+    column,
+    errors_of_spark,
+    load_functions,
+    open_session,
+    saying_why,
+)
 from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup
 from shoal.io.columns import type_column
@@ -349,41 +356,32 @@ def _read(session: Any, source: Input, request: Request) -> Any:
     Raises:
         DataError: it cannot be read.
     """
-    from pyspark.errors import AnalysisException, PySparkException
-
     kind = (source.format or "").lower()
     paths = list(source.sources)
+    if kind not in ("parquet", "csv"):
+        raise OptionError(
+            "On Spark, folders of parquet and csv are read, and {kind!r} was given.", kind=kind
+        )
     try:
         if kind == "parquet":
             return _renamed(session.read.parquet(*paths), source)
-        if kind == "csv":
-            read = session.read.csv(
-                paths, header=True, sep=source.delimiter or ",", escape='"', multiLine=True
-            )
-            return _typed(_renamed(read, source), source, request)
-    except AnalysisException as error:
-        name = error.getCondition() or "unknown"
-        raise _unreadable(paths[0], kind, name) from None
-    except PySparkException as error:
-        name = error.getCondition() or type(error).__name__
-        raise _unreadable(paths[0], kind, name) from None
-    raise OptionError(
-        "On Spark, folders of parquet and csv are read, and {kind!r} was given.", kind=kind
-    )
+        read = session.read.csv(
+            paths, header=True, sep=source.delimiter or ",", escape='"', multiLine=True
+        )
+    except errors_of_spark() as error:
+        condition = getattr(error, "getCondition", lambda: None)()
+        raise DataError(
+            "{path!r} cannot be read as {kind} on Spark ({name}); if its files are of another "
+            "format, say which: --format parquet or --format csv.",
+            path=paths[0],
+            kind=kind,
+            name=condition or type(error).__name__,
+        ) from None
+    return _typed(_renamed(read, source), source, request)
 
 
 def _renamed(frame: Any, source: Input) -> Any:
     return frame.toDF(*renamed(frame.columns, source.rename)) if source.rename else frame
-
-
-def _unreadable(path: str, kind: str, name: str) -> DataError:
-    return DataError(
-        "{path!r} cannot be read as {kind} on Spark ({name}); if its files are of another format, "
-        "say which: --format parquet or --format csv.",
-        path=path,
-        kind=kind,
-        name=name,
-    )
 
 
 def _format_of(path: str | None) -> str:
