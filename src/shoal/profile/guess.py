@@ -20,8 +20,8 @@ from shoal.messages import Message
 from shoal.profile import column_facts as values
 from shoal.profile.column_facts import Facts, facts_of
 from shoal.profile.roles import QUASI_TOPICS, is_code, judge
+from shoal.publish.danger import Codes, follows, go_together, renumbered
 from shoal.publish.recode import hash_cells
-from shoal.table.relations import Codes, follows, go_together, renumbered
 from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:

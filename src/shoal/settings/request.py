@@ -844,7 +844,7 @@ def open_populations(
     Raises:
         DataError: a file cannot be read.
     """
-    from shoal.privacy.whole import PopulationModel
+    from shoal.privacy.release_wide import PopulationModel
 
     tables: dict[str, Any] = {}
     found = []

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, cast
 import narwhals as nw
 import numpy as np
 
-from shoal.errors import DataError, OptionError, RoleError, did_you_mean
+from shoal.errors import DataError, OptionError, RoleError, refuse_unknown
+from shoal.messages import Message
 from shoal.options import whole
 from shoal.publish.recode import Style
 from shoal.release_reader.columns import KINDS, open_column
@@ -78,18 +79,21 @@ def read_release(
         DataError: the table cannot be read.
     """
     _check(seed, copies, draw=draw)
-    said = _from_job(job)
-    trees = {**said["hierarchies"], **(hierarchies or {})}
-    order_of = {**said["orders"], **(orders or {})}
-    kind_of = {**said["kinds"], **{name: _kind(name, kind) for name, kind in (kinds or {}).items()}}
-    form = style if style is not None else said["style"]
+    from_job = _from_job(job)
+    trees = {**from_job["hierarchies"], **(hierarchies or {})}
+    order_of = {**from_job["orders"], **(orders or {})}
+    kind_of = {
+        **from_job["kinds"],
+        **{name: _kind(name, kind) for name, kind in (kinds or {}).items()},
+    }
+    form = style if style is not None else from_job["style"]
     if not isinstance(form, Style):
         form = Style.from_dict(form)
     like, table = _load(source, reading)
     if columns is not None:
         names: list[str] | None = [columns] if isinstance(columns, str) else list(columns)
     else:
-        names = said["columns"]
+        names = from_job["columns"]
     opened = _open_all(table, names, trees, order_of, kind_of, form)
     if draw:
         result = _drawn(table, opened, np.random.default_rng(seed), copies)
@@ -426,12 +430,8 @@ def schema_and_style(
         OptionError: there is no such option, or the quasi-identifiers are not given.
         RoleError: a column does not exist.
     """
-    known = Described.__annotations__
-    for name in described:
-        if name not in known:
-            raise OptionError(
-                "There is no option {name!r}.{hint}", name=name, hint=did_you_mean(name, known)
-            )
+    missing = Message("There is no option {name!r}.{hint}")
+    refuse_unknown(described, Described.__annotations__, OptionError, missing)
     if "quasi_identifiers" not in described:
         raise OptionError("Say which columns were generalised, with quasi_identifiers=[...].")
     style = described.get("style")

@@ -12,7 +12,7 @@ from shoal.messages import Message
 from shoal.options import whole
 from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import open_classes, values_of
-from shoal.study.audit.attack_context import Audit, Scene, read_secrets
+from shoal.study.audit.attack_context import Audit, Scene, fits_nobody, read_secrets
 from shoal.study.audit.disclosure import disclose, intersect, link, link_population
 from shoal.study.audit.minimality import pin_down
 from shoal.study.audit.regulators import ask
@@ -202,14 +202,7 @@ def _notes(scene: Scene, nobody: int, population: object, second: object) -> lis
     """Return what was not tried, and what that means."""
     notes: list[str] = []
     if nobody:
-        notes.append(
-            Message(
-                "{nobody:,} of the {n:,} people who were attacked fit no published row: their "
-                "rows were left out, or changed.",
-                nobody=nobody,
-                n=len(scene.seen),
-            )
-        )
+        notes.append(fits_nobody(nobody, len(scene.seen)))
     if population is None:
         notes.append(Message("No population table was given, so the journalist did not come."))
     if scene.control is None:
