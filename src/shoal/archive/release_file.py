@@ -23,6 +23,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.limits import limit, read_side_file
+from shoal.io.remote import exists, is_remote
 from shoal.messages import Message
 from shoal.table.person_key import KEY_BYTES
 from shoal.table.schema import COLUMN_ROWS, Column, Role, build_schema, parse_role
@@ -425,7 +426,7 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
     content = _read(path, Message("the release file"))
     kept = _parsed(path, content, _FORMAT, _from_json)
     beside = people_path(path)
-    if not Path(beside).exists():
+    if not (exists(beside) if is_remote(beside) else Path(beside).exists()):
         return kept
 
     def read(said: dict[str, Any]) -> KeptPeople:
@@ -438,7 +439,7 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
 def _read(path: str | os.PathLike[str], what: str) -> bytes:
     shown = os.fspath(path)
     missing = Message("There is no file {shown!r}; make one with --save.", shown=shown)
-    return read_side_file(Path(path), what, missing)
+    return read_side_file(path, what, missing)
 
 
 def _packed(said: dict[str, Any], name: str, **more: str) -> bytes:
