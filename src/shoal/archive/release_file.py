@@ -149,6 +149,21 @@ class KeptRelease:
         whose = "" if self.people is None else ", with people"
         return f"<KeptRelease k={self.k}: {self.n_rows} rows in {self.n_groups} groups{whose}>"
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, shown
+
+        promised = ", ".join(model.label for model in self.privacy)
+        return shown(
+            facts(
+                [
+                    ("Rows", f"{self.n_rows:,}"),
+                    ("Groups", f"{self.n_groups:,}"),
+                    ("k", self.k),
+                    ("Promised beyond k", promised or "nothing"),
+                ]
+            )
+        )
+
 
 _MOST_TABLES = 1 << 20
 DIGEST_BYTES = 16

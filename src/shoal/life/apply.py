@@ -268,6 +268,12 @@ class Applied(Generic[FrameT]):
         """Return one line without any cell."""
         return f"<Applied {self.release!r}, {self.n_waiting} rows wait>"
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, shown
+
+        waiting = shown(facts([("Rows that wait", f"{self.n_waiting:,}")]))
+        return self.release._repr_html_() + waiting
+
 
 def apply(
     frame: FrameT,

@@ -508,6 +508,27 @@ class Suggestion:
             )
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, lists, shown, table
+
+        return shown(
+            facts([("Rows", f"{self.n_rows:,}"), ("k to begin with", self.k)]),
+            table(
+                ("column", "role", "kind", "sure", "why"),
+                (
+                    (
+                        each.name,
+                        each.role.value,
+                        "" if each.kind is None else each.kind.value,
+                        "yes" if each.sure else "no",
+                        each.why,
+                    )
+                    for each in self.columns
+                ),
+            ),
+            lists(self.notes),
+        )
+
 
 _K_COMMENT = (
     "Nobody stands out from fewer than k people. At least 2; 5 to 20 is common, more where the\n"

@@ -237,6 +237,27 @@ class Verification:
             )
         return (*(check.sentence for check in self.checks), verdict)
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, lists, shown, table
+
+        return shown(
+            facts(
+                [
+                    ("Verdict", "every promise holds" if self.holds else "a promise is BROKEN"),
+                    ("Rows", f"{self.n_rows:,}"),
+                    ("Read from", self.read_from),
+                ]
+            ),
+            table(
+                ("promise", "promised", ""),
+                (
+                    (each.name, each.shown(each.promised), "holds" if each.holds else "BROKEN")
+                    for each in self.checks
+                ),
+            ),
+            lists(self.notes),
+        )
+
 
 # The judge: of a table in memory, of a file and of many machines he is given counts, and no rows.
 

@@ -152,6 +152,22 @@ class TablesRelease(TablesData[Release[Any]]):
         )
         return f"<TablesRelease k={self.k}, {self.knows_events} events: {tables}>"
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import lists, share, shown, table
+
+        heads = ("table", "rows published", "rows left out", "detail lost (ncp)")
+        rows = (
+            (
+                name,
+                f"{each.n_published:,}",
+                f"{each.n_suppressed:,}",
+                share(each.public_scores["ncp"]),
+            )
+            for name, each in self.releases.items()
+        )
+        about = shown(table(heads, rows), lists(f"Warning: {text}" for text in self.warnings))
+        return about + self.verification._repr_html_()
+
 
 def places_in(target: str | os.PathLike[str], names: Sequence[str], form: str) -> dict[str, str]:
     """Return the file, or the table of a database, of each table.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from shoal.report.certificate import disclosed_text, who_is_counted
 from shoal.report.charts import per_cent, size_bars
 from shoal.report.page import render
+from shoal.runtime.notebook import facts, lists, shown, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +101,12 @@ class Summary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return render("notebook.html", summary=self)
+        heads = ("promise", "promised", "measured", "")
+        return shown(
+            facts(self.facts),
+            table(heads, self.promises),
+            lists(f"Warning: {text}" for text in self.warnings),
+        )
 
 
 @dataclass(frozen=True)
@@ -138,4 +144,4 @@ class Plot:
         )
 
     def _repr_html_(self) -> str:
-        return render("notebook.html", plot=self)
+        return shown(render("notebook.html", plot=self))

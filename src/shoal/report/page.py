@@ -44,7 +44,6 @@ from shoal.settings.files import About
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from os import PathLike
 
     from jinja2.lexer import TokenStream
 
@@ -64,30 +63,6 @@ ATTACK_GROUPS = {
 
 _MOST_DRAWN = 4
 _DEFAULT_FILES = {"table": "safe.csv", "certificate": "certificate.json"}
-
-
-def write_report(
-    release: ReleaseData,
-    path: str | PathLike[str],
-    *,
-    explanation: Explained | None = None,
-    audit: Audit | None = None,
-    sampling_fraction: float | None = None,
-    about: About | None = None,
-    language: str = "en",
-) -> None:
-    """Write the report of a release to a file, whole or not at all."""
-    from shoal.io.atomic import atomic_write_text
-
-    page = render_report(
-        release,
-        explanation=explanation,
-        audit=audit,
-        sampling_fraction=sampling_fraction,
-        about=about,
-        language=language,
-    )
-    atomic_write_text(path, page)
 
 
 def render_report(

@@ -57,6 +57,12 @@ class Certified:
     def __bool__(self) -> bool:
         return self.holds
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, lists, shown
+
+        verdict = "nothing speaks against it" if self.holds else "something speaks AGAINST it"
+        return shown(facts([("Verdict", verdict)]), lists(self.lines))
+
 
 def verify_certificate(
     published: str | PathLike[str],

@@ -245,6 +245,7 @@ class _Reader:
             output=Output(**files["output"]),
             missing_values=self.texts(tables, "missing_values"),
             columns=self.columns(tables),
+            file=self.file,
             **{
                 name: self.value(tables, row) for name, row in JOB_OPTIONS.items() if name in tables
             },

@@ -145,6 +145,15 @@ class Explanation:
             change["net"] = each.net
         return plain
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, lists, share, shown, table
+
+        return shown(
+            facts([("Detail lost (ncp)", share(self.loss)), ("Rows tried", f"{self.n_tried:,}")]),
+            table(("column", "lost"), ((n, share(loss)) for n, loss in self.by_column.items())),
+            lists(self.advice),
+        )
+
 
 def explain(
     frame: Any,

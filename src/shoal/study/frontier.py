@@ -226,6 +226,11 @@ class Comparison:
         """Return one line."""
         return f"<Comparison of {len(self.outcomes)} runs on {self.n_rows:,} rows>"
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import Page
+
+        return Page(render_comparison(self))._repr_html_()
+
 
 def _latex_rows(part: Comparison, measure: str, sizes: Sequence[int]) -> Iterator[str]:
     """Yield a line of a table for each algorithm."""

@@ -99,6 +99,12 @@ class CountTable:
                 minimum=self.rule.minimum,
             )
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import shown, table
+
+        rows = (("*" if each is None else each for each in row) for row in self.frame.iter_rows())
+        return shown(table(self.frame.columns, map(tuple, rows)))
+
 
 def tabulate(
     frame: Any,

@@ -164,6 +164,27 @@ class Audit(Mapping[str, Finding]):
         """Return one line."""
         return f"<Audit: {len(self)} findings about {self.n_published} published rows>"
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, lists, share, shown, table
+
+        heads = ("attacker", "right", "95 % interval", "without", "outside", "worst")
+        return shown(
+            facts([("Rows published", f"{self.n_published:,} of {self.n_rows:,}")]),
+            table(
+                heads,
+                (
+                    (
+                        each.name,
+                        share(each.rate),
+                        f"{each.low:.1%} to {each.high:.1%}",
+                        *map(share, (each.baseline, each.control, each.worst)),
+                    )
+                    for each in self.findings
+                ),
+            ),
+            lists(self.notes),
+        )
+
 
 _BINS = 20
 """A column of more different numbers than this is guessed to within a twentieth of the people."""
