@@ -32,7 +32,7 @@ from shoal.io.remote import is_remote
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -77,6 +77,10 @@ class Allowed:
     def _named(self) -> set[str]:
         """Return the files that the settings name already."""
         return set()
+
+    def allow(self, names: Iterable[str]) -> None:
+        """Let pages open files that somebody named in the terminal."""
+        self._typed.update(names)
 
     def inside_root(self, path: str) -> Path:
         """Return a path that somebody typed or chose, if it lies where files may be opened.

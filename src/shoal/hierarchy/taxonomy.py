@@ -937,7 +937,7 @@ def require_cover(taxonomy: Taxonomy, column_name: str, labels: Iterable[str]) -
     distinct = set(labels)
     missing = missing_values(taxonomy, distinct)
     if missing:
-        said = plural(
+        problems = plural(
             "{n} of {total} distinct values is no leaf of it",
             "{n} of {total} distinct values are no leaf of it",
             missing,
@@ -948,5 +948,5 @@ def require_cover(taxonomy: Taxonomy, column_name: str, labels: Iterable[str]) -
             "the hierarchy ('shoal hierarchy check' finds the difference), put them directly below "
             "its root with --unknown-values root, or use a rule instead of listed values.",
             column_name=column_name,
-            said=said,
+            said=problems,
         )

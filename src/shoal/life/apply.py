@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.archive.release_file import Digests, KeptRelease
-    from shoal.publish.people import PublishedTable
+    from shoal.publish.release_data import PublishedTable
     from shoal.settings.request import Request
 
 

@@ -13,7 +13,7 @@ from shoal.io.formats import detect_format
 from shoal.io.location import check_if_exists, is_database
 from shoal.io.remote import is_remote
 from shoal.messages import Message
-from shoal.publish.tables_data import TablesData
+from shoal.publish.release_data import TablesData
 from shoal.release import Release
 from shoal.table.frames import to_polars
 

@@ -92,8 +92,10 @@ class Summary:
         lines += ["", "Detail lost per column"]
         for name, loss in self.losses:
             covered = self.covered.get(name)
-            beside = "" if covered is None else f", covers {per_cent(covered)} of the {self.who}"
-            lines.append(f"  {name}: {per_cent(loss)}{beside}")
+            share_covered = (
+                "" if covered is None else f", covers {per_cent(covered)} of the {self.who}"
+            )
+            lines.append(f"  {name}: {per_cent(loss)}{share_covered}")
         lines += [f"Warning: {text}" for text in self.warnings]
         # Blanks that keep numbers together are for pages; in text they only surprise.
         return "\n".join(lines).replace("\u00a0", " ").replace("\u202f", " ")

@@ -122,9 +122,9 @@ def render_report(
     about, was, now = about or About(), risk_of(before, fraction), risk_of(after, fraction)
     answered = None
     if regime is not None:
-        from shoal.report.regime import Known, answer
+        from shoal.report.regime import Evidence, answer
 
-        answered = answer(regime, Known(release, was, now, audit, about, fraction))
+        answered = answer(regime, Evidence(release, was, now, audit, about, fraction))
     page = render(
         "report.html",
         language,

@@ -277,8 +277,8 @@ class PlainLines:
                 self._line(Message("{what} ... ({since} since the start)", what=what, since=since))
 
     def _line(self, text: str) -> None:
-        said = safe_text(self._translate(text))
-        print(said, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+        line = safe_text(self._translate(text))
+        print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
 
 
 class _Shown:

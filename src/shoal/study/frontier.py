@@ -195,8 +195,8 @@ class Comparison:
         for title, part in self.parts.items():
             lines.append(r"\midrule")
             if len(self.parts) > 1:
-                said = _LATEX.sub(r"\\\g<0>", title)
-                lines.append(rf"\multicolumn{{{1 + len(sizes)}}}{{l}}{{\emph{{{said}}}}} \\")
+                escaped = _LATEX.sub(r"\\\g<0>", title)
+                lines.append(rf"\multicolumn{{{1 + len(sizes)}}}{{l}}{{\emph{{{escaped}}}}} \\")
             lines += _latex_rows(part, name, sizes)
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
