@@ -137,3 +137,17 @@ def test_jobs_and_commands_say_it(tmp_path):
     assert "What became of each stratum" in (tmp_path / "r.html").read_text()
     done = run_cli("verify", tmp_path / "s.csv", "--certificate", tmp_path / "c.json")
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("algorithm", ["incognito", "datafly", "top-down-specialization"])
+def test_a_value_is_exact_where_whole_columns_are_recoded(algorithm):
+    tree = {"north": ["A", "B"], "south": ["C"]}
+    made = released(
+        patients().with_columns(age=pl.col("age") // 30),
+        algorithm=algorithm,
+        hierarchies={"hospital": tree, "sex": {"any": ["F", "M"]}},
+        kinds={"age": "flat"},
+        max_suppression=0.3,
+    )
+    assert set(made.frame["hospital"]) == {"A", "B", "C"}
+    assert made.verification

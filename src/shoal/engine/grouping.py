@@ -336,5 +336,6 @@ def group_within(work: LocalWork, name: str, group: Regroup) -> Partition:
         labels[rows[kept]] = found.labels[kept] + n_groups
         n_groups += found.n_groups
         for each, nodes in found.recoded.items():
-            recoded.setdefault(each, []).append(nodes)
+            if each != name:  # whole columns may be recoded; this one is exact
+                recoded.setdefault(each, []).append(nodes)
     return Partition(labels, n_groups, {each: np.concatenate(of) for each, of in recoded.items()})
