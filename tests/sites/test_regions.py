@@ -47,7 +47,7 @@ def joined(found, secrets):
     ("l", "kind"), [(None, None), (2, "distinct"), (2, "frequency"), (2, "entropy")]
 )
 def test_every_joint_region_keeps_all_promises_or_is_empty(tmp_path, l, kind):
-    parts = [patients(n, seed) for seed, n in enumerate((150, 90, 40))]
+    parts = [patients(n, seed) for seed, n in enumerate((150, 90, 80))]
     more = "" if l is None else PROMISE.format(l=l, kind=kind)
     _, _, secrets, found, _ = search(tmp_path, parts, more=more)
     groups = joined(found, secrets)
@@ -78,8 +78,7 @@ def test_no_cut_is_left_that_saves_anything_and_is_allowed(tmp_path):
     parts = [patients(n, seed) for seed, n in enumerate((60, 50, 40))]
     agreement, codes, _, found, _ = search(tmp_path, parts)
     for place, region in enumerate(found[0].joint):
-        if found[0].sizes[place] is None:
-            continue
+        assert region.total == sum(len(each.joint[place].rows) for each in found)
         for c, (column, allowed) in enumerate(zip(agreement.columns, region.codes, strict=True)):
             rows = [
                 int(codes[site][c][row])
@@ -106,7 +105,8 @@ def test_nothing_below_k_is_opened_but_0(tmp_path):
     # sizes are of regions that lie in each other: so are the differences that can be made
     total, cuts = sizes[0], sizes[1:]
     assert total == 280
-    assert max(cuts) < total
+    assert 0 in sizes
+    assert max(cuts) <= total
 
 
 def test_no_group_lies_at_one_site_where_that_is_asked(tmp_path):

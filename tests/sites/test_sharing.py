@@ -1,5 +1,6 @@
 """Sums of shares against plain sums, and what others see of them."""
 
+import math
 from collections import Counter
 from itertools import product
 
@@ -43,18 +44,20 @@ def test_lookups_in_pieces_are_those_at_once(monkeypatch):
 
 
 def plain_level(left, right, item, sites_left, sites_right, at_two):
-    """The level of what a cut saves, by counting up: each level is 12 % above the one before."""
-    _, k, saved_left, saved_right, top = item[:5]
+    """The level of what a cut is worth, by counting up: each is 12 % above the one before."""
+    total, k, saved_left, saved_right, top = item[:5]
     for rows, sites in ((left, sites_left), (right, sites_right)):
         if 0 < rows < k or (at_two and rows and sites < 2):
             return 0
     saved = left * saved_left + right * saved_right
     if saved <= 0:
         return 0
-    level = 1
-    for below in range(LEVELS - 1, 0, -1):
-        if saved * 1_000_000 // top >= int(1_000_000 / 1.12**below):
-            level += 1
+    if not left or not right:
+        return LEVELS
+    bits = sum(-n / total * math.log2(n / total) for n in (left, right))
+    worth, level = saved / math.sqrt(bits), 1
+    while level < LEVELS - 1 and worth >= 2 * top / 1.12 ** (LEVELS - level):
+        level += 1
     return level
 
 

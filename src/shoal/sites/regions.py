@@ -3,8 +3,8 @@
 A region is a set of codes per column: from a lowest to a highest number, or some leaves of a
 hierarchy. It begins as everything; a cut parts the codes of one column in two, and is allowed if on
 each side there are no rows of all sites together, or at least k that keep the promises. Of the
-allowed cuts the one is taken that lowers the costs most, and nothing else is opened: not which
-others were allowed, nor what they would have saved. Then the size of one side is opened, which is
+allowed cuts the one is taken that is worth most, and nothing else is opened: not which others were
+allowed, nor what they would have saved. Then the size of one side is opened, which is
 0 or at least k, as is that of the other. Regions end where no cut is allowed that saves anything.
 
 So all numbers that are opened are sizes of regions that lie in each other or apart, none is
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 _MOST_CUTS = 24
 """Cuts of one column that are tried, evenly spaced where there are more."""
 _ANY = 256
+OWN_SHARE, OWN_GROUPS = 0.45, 50
+"""From this share of the rows of a region on, and so many times k, a site's own search loses less
+than cutting with all others: with 2 equal sites it does, with 3 not (docs/results/sites.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +87,10 @@ class Found:
     Attributes:
         joint: the regions whose rows are published together.
         own: numbers of the rows that this site publishes by itself.
-        sizes: of each joint region how many rows are published in it, None where that was not
-            opened because sites have taken rows out.
     """
 
     joint: list[Region] = field(default_factory=list)
     own: list[Ints] = field(default_factory=list)
-    sizes: list[int | None] = field(default_factory=list)
 
 
 class Search:
@@ -120,61 +120,67 @@ class Search:
         everything = tuple(tuple(range(column.size)) for column in self.agreement.columns)
         if not self._keep_promises([Region(everything, rows, 0)], ())[0]:
             raise SitesError("too few")
-        total = int(self.sharing.open_sums("size", np.array([len(rows)]))[0])
-        if total < self.k:
-            raise SitesError("do not fit")
+        total = self._open_sizes(np.array([len(rows)]))[0]
         region = Region(everything, rows, total)
         if self.conditions and not self._keep_promises([region], self.conditions)[0]:
             raise SitesError("too few")
         active, found = [region], Found()
         while active:
-            active = self._part_with_own(active, found)
+            active = self._take_own_rows_out(active, found)
             active = self._cut(active, found)
-        self._take_own_rows_out(found)
+        found.joint = self._take_own_rows_out(found.joint, found, finished=True)
         return found
 
-    # -- regions that one site fills ------------------------------------------------------------
+    # -- rows that a site publishes by itself ----------------------------------------------------
 
-    def _part_with_own(self, active: list[Region], found: Found) -> list[Region]:
-        """Leave regions whose rows are all at one site to that site."""
+    def _take_own_rows_out(
+        self, active: list[Region], found: Found, *, finished: bool = False
+    ) -> list[Region]:
+        """Let sites that hold much of a region refine their rows alone; return what is left.
+
+        Whoever holds all of it, or many rows that are a large share of it, offers to take them
+        out; where nothing is cut any more, whoever holds k. That is done if the rows of all others,
+        together, are none or keep the promises; their number is opened.
+        """
         if self.agreement.at_two_sites or not active:
             return active
-        mine = np.array([len(each.rows) == each.total for each in active], np.uint8)
-        taken = mine.copy()
-        for each in self.sharing.others.exchange("all rows are mine", mine.tobytes(), len(mine)):
-            taken += np.frombuffer(each, np.uint8)
-        if np.any(taken > 1):
-            raise SitesError("do not fit")
-        found.own += [region.rows for region, is_mine in zip(active, mine, strict=True) if is_mine]
-        return [region for region, gone in zip(active, taken, strict=True) if not gone]
-
-    def _take_own_rows_out(self, found: Found) -> None:
-        """Let sites take rows out of a region where they have k, if the rest still holds."""
-        sizes: list[int | None] = [each.total for each in found.joint]
-        found.sizes = sizes
-        large = [p for p, each in enumerate(found.joint) if each.total >= 2 * self.k]
-        if self.agreement.at_two_sites or not large:
-            return
-        offers = [self._keeps_promises_alone(found.joint[p].rows) for p in large]
-        none = np.zeros(0, np.int64)
-        rest = [
-            replace(found.joint[p], rows=none) if offer else found.joint[p]
-            for p, offer in zip(large, offers, strict=True)
+        offers = [
+            (finished or self._holds_much(each)) and self._keeps_promises_alone(each)
+            for each in active
         ]
-        kept = self._keep_promises(rest, self.conditions, may_be_empty=True)
-        for place, offer, without, holds in zip(large, offers, rest, kept, strict=True):
-            if holds:
-                if offer:
-                    found.own.append(found.joint[place].rows)
-                found.joint[place] = without
-                sizes[place] = None
+        none = np.zeros(0, np.int64)
+        rests = [
+            replace(each, rows=none) if offer else each
+            for each, offer in zip(active, offers, strict=True)
+        ]
+        kept = self._keep_promises(rests, self.conditions, may_be_empty=True)
+        changed = [place for place, holds in enumerate(kept) if holds]
+        if not changed:
+            return active
+        counts = np.array([len(rests[place].rows) for place in changed], np.int64)
+        left = list(active)
+        for place, total in zip(changed, self._open_sizes(counts), strict=True):
+            left[place] = replace(rests[place], total=total)
+            if not 0 <= total <= active[place].total:
+                raise SitesError("do not fit")
+            if offers[place]:
+                found.own.append(active[place].rows)
+        return [each for each in left if each.total]
 
-    def _keeps_promises_alone(self, rows: Ints) -> bool:
-        if len(rows) < self.k:
-            return False
-        return all(
-            is_diverse(np.bincount(self.secrets[c][rows], minlength=self.n_values[c]), model)
-            for model, c in self.conditions
+    def _open_sizes(self, counts: Ints) -> list[int]:
+        """Open the rows of all sites in some regions, which are none or at least k."""
+        sizes: list[int] = self.sharing.open_sums("size", counts).tolist()
+        if any(each < 0 or 0 < each < self.k for each in sizes):
+            raise SitesError("do not fit")
+        return sizes
+
+    def _holds_much(self, region: Region) -> bool:
+        n = len(region.rows)
+        return n == region.total or n >= max(OWN_GROUPS * self.k, region.total * OWN_SHARE)
+
+    def _keeps_promises_alone(self, region: Region) -> bool:
+        return len(region.rows) >= self.k and all(
+            is_diverse(self._tally(region.rows, column), model) for model, column in self.conditions
         )
 
     # -- promises --------------------------------------------------------------------------------
@@ -288,11 +294,11 @@ class Search:
     def _part(self, chosen: list[_Chosen]) -> list[Region]:
         """Open the size of one side of each cut, and return the sides that have rows."""
         counts = np.array([int(each.rows.sum()) for each in chosen], np.int64)
-        sizes = self.sharing.open_sums("size", counts).tolist()
+        sizes = self._open_sizes(counts)
         sides: list[Region] = []
         for (region, c, left, on_left), size in zip(chosen, sizes, strict=True):
             rest = region.total - size
-            if any(0 < each < self.k or each < 0 for each in (size, rest)):
+            if rest < 0 or 0 < rest < self.k:
                 raise SitesError("do not fit")
             here = np.array(region.codes[c])
             for codes, rows, total in ((left, on_left, size), (~left, ~on_left, rest)):
@@ -303,7 +309,7 @@ class Search:
         return sides
 
     def _worth(self, tried: list[tuple[Region, list[tuple[int, Cuts]]]]) -> list[Bytes]:
-        """Return shares of the level of what each cut saves; 0 where it is not allowed."""
+        """Return shares of the level of what each cut is worth; 0 where it is not allowed."""
         n = self.n_sites
         numbers: list[Ints] = []
         items: list[Ints] = []

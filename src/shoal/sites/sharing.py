@@ -41,8 +41,13 @@ MOST_ENTRIES = 1 << 22
 _MOST = 1 << 28
 _HEAD = struct.Struct(">BIIII")  # rule, items, entries of a common table, triples, masks
 LEVELS = 31
-"""How finely savings are told apart: each level is 12 % above the one before."""
-_STEPS = np.array([int(1_000_000 / 1.12**below) for below in range(LEVELS - 1, 0, -1)])
+"""How finely the worth of cuts is told apart: each level is 12 % above the one before.
+
+What a cut is worth is what it saves, over the square root of how many bits it tells per row. Cuts
+that save much and leave most rows together lead to finer regions than those that save most: of
+Adult with k = 10 the first lose 0.077 in the end and the second 0.100.
+"""
+_STEPS = 1.12 ** np.arange(1.0 - LEVELS, 0.0)
 
 
 class Rule(IntEnum):
@@ -53,7 +58,7 @@ class Rule(IntEnum):
     ABOVE = 1
     """1 for the numbers from 1 to ``highest``, 0 for others, which stand for those up to 0."""
     CUT = 2
-    """The level of what a cut of a region saves, by the rows on its left; 0 if not allowed."""
+    """The level of what a cut of a region is worth, by the rows on its left; 0 if not allowed."""
     CUT_AT_TWO_SITES = 3
     """The same, by the rows on the left and by how many sites have some on each side."""
 
@@ -152,7 +157,13 @@ class Wanted(NamedTuple):
             fits = ((left == 0) | (sites % n >= 2)) & ((left == total) | (sites // n >= 2))
         right = total - left
         saved = left * saved_left + right * saved_right
-        level = np.searchsorted(_STEPS, saved * 1_000_000 // np.maximum(top, 1), side="right") + 1
+        worth = np.full(len(left), np.inf)  # a side without rows costs nothing: that comes first
+        both = (left > 0) & (right > 0)
+        share = left[both] / total[both]
+        bits = -share * np.log2(share) - (1 - share) * np.log2(1 - share)
+        worth[both] = saved[both] / np.sqrt(bits) / np.maximum(2 * top[both], 1)
+        level = np.searchsorted(_STEPS, worth, side="right") + 1
+        level[both] = np.minimum(level[both], LEVELS - 1)
         fits = fits & (saved > 0) & ((left == 0) | (left >= k)) & ((right == 0) | (right >= k))
         return np.where(fits, level, 0).astype(np.uint8)
 

@@ -206,9 +206,8 @@ def _joint_rows(
             counts[place, 0] = len(region.rows)
     sums = sharing.open_sums("published", counts.ravel()).reshape(counts.shape)
     sizes = sums.sum(axis=1)
-    known = np.array([-1 if each is None else each for each in found.sizes], np.int64)
-    most = sum(each.total for each in found.joint)
-    if np.any((sums < 0) | (sums > most)) or np.any((known >= 0) & (sizes != known)):
+    known = np.array([each.total for each in found.joint], np.int64)
+    if np.any((sums < 0) | (sums > known[:, None])) or np.any(sizes != known):
         raise SitesError("do not fit")
     groups, values = np.nonzero(sums)
     times = sums[groups, values]
