@@ -99,11 +99,15 @@ class Coordinator:
             self._end(SitesError("twice", name))
             return
         site = self.sites[place] = _Site(place, writer)
+        self.tell(Message("{party} is there.", party=name))
         try:
             while not self.ended.done():
                 await self._take(site, reader)
         except SitesError as error:
             self._end(error)
+        except asyncio.CancelledError:
+            if not self.ended.done():  # nobody listens any more, once the run has ended
+                raise
         except (OSError, asyncio.IncompleteReadError):
             if site.said is None or site.said[0] != Kind.END:  # who is done may leave
                 self._end(SitesError("left", name))

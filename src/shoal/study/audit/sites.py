@@ -43,7 +43,7 @@ def attack_from_sites(scene: Scene, tables: Sequence[pl.DataFrame]) -> list[Find
             n=sum(each.height for each in tables),
             n2=scene.original.height,
         )
-    people = [values_of(each, scene.classes) for each in tables]
+    people = [values_of(each, scene.classes, known=False) for each in tables]
     own = [
         np.array([_fitted(scene, each, which) for which in range(len(scene.classes.sizes))])
         for each in people
