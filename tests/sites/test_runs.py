@@ -245,7 +245,7 @@ def test_a_slow_site_is_named_and_then_given_up(tmp_path):
     told = []
     sites = [start_site(tmp_path, name) for name in SITES[:2]]
     with pytest.raises(SitesError, match="south did not answer in time"):
-        Coordinator(agreement, me, patience=14, tell=told.append).run()
+        Coordinator(agreement, me, patience=45, tell=told.append).run()
     assert "Waiting for south." in told
     for each in sites:
         status, _, err = ended(each)

@@ -216,12 +216,14 @@ def deal(wanted: Wanted, n_sites: int) -> list[Dealt]:
     tables = shares_of(wanted.tables(shift), n_sites)
     m = wanted.triples
     drawn = [_random(3 * m).reshape(3, m) for _ in range(n_sites)]
-    a, b, c = np.sum(drawn, axis=0, dtype=np.uint8)
+    drawn_together: Bytes = np.stack(drawn).sum(axis=0, dtype=np.uint8)
+    a, b, c = drawn_together
     products = shares_of(np.stack([a * b, a * c]), n_sites)
     masks = [
         np.frombuffer(secrets.token_bytes(8 * wanted.masks), np.uint64) for _ in range(n_sites)
     ]
-    masks[-1] = np.uint64(0) - np.sum(masks[:-1], axis=0, dtype=np.uint64)
+    rest: NDArray[np.uint64] = np.stack(masks[:-1]).sum(axis=0, dtype=np.uint64)
+    masks[-1] = np.uint64(0) - rest
     return [
         Dealt(*each)
         for each in zip(
@@ -373,8 +375,10 @@ class Sharing:
         less = (np.arange(64) >= 32).astype(np.uint8)  # the numbers below 0, modulo 64
         while width > 1:
             if width % 2:
-                pad = ((0, 0), (0, 1))
-                numbers, places, some = (np.pad(each, pad) for each in (numbers, places, some))
+                column = np.zeros((len(worth), 1), np.uint8)
+                numbers = np.concatenate([numbers, column], axis=1)
+                places = np.concatenate([places, column], axis=1)
+                some = np.concatenate([some, column > 0], axis=1)
             left, right, both = numbers[:, ::2], numbers[:, 1::2], some[:, 1::2]
             first, second = places[:, ::2].copy(), places[:, 1::2]
             left = left.copy()
