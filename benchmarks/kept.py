@@ -79,6 +79,7 @@ class Keep:
         if self._began:
             return
         self._began = True
+        self.content.pop("again", None)  # compared other runs
         self.content["loads"].append(round(os.getloadavg()[0], 2))
         commit = self.content["machine"]["commit"]
         if commit not in self.content["commits"]:

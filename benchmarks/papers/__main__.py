@@ -3,7 +3,7 @@
 Run: python -m benchmarks.papers [part ...] [--quick] [--fresh] [--out FOLDER]
 Parts: byun, li, lin, goldberger-tassa, utility, conjecture, cross; all if none is named.
 Keeps every single run at once in benchmarks/papers/results/<part>.json.gz (a stopped benchmark goes
-on where it was; --fresh starts anew), draws docs/results/papers/*.svg, and writes
+on where it was; --fresh starts anew), draws docs/results/papers/*.svg, and after each part writes
 docs/results/papers.md of all parts that have results. With --out pages and figures go to FOLDER and
 runs to FOLDER/runs; --quick alone means build/papers-quick.
 """
@@ -48,8 +48,8 @@ def main() -> None:
     runs = aside / "runs" if aside else raw_results("papers")
     for name in options.parts or PARTS:
         measure(name, runs, out / "papers", quick=options.quick, fresh=options.fresh)
-    write_papers(runs, out, figures=False)
-    print("written to", out / "papers.md")
+        write_papers(runs, out, figures=False)
+        print("written to", out / "papers.md", flush=True)
 
 
 def write_papers(runs: Path, out: Path, *, figures: bool) -> None:

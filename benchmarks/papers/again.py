@@ -1,8 +1,9 @@
 """Stored runs made again with the code of today; all but times is compared.
 
 Run: python -m benchmarks.papers.again PART [NUMBER [SEED]]
-Runs are chosen by chance among those that took at most 15 CPU seconds. Nothing is stored. The exit
-status is 1 if a number differs by more than a thousandth.
+Runs are chosen by chance among those that took at most 15 CPU seconds. The last comparison is
+stored with the part, for the page; the runs stay as they are. The exit status is 1 if a number
+differs by more than a thousandth.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.common import raw_results
+from benchmarks.common import load_json, raw_results, save_json
 from benchmarks.kept import Keep, Run
 from benchmarks.papers.__main__ import part
 
@@ -51,8 +52,17 @@ class Again(Keep):
         del processes
         return {key: self(key, lambda job=job: job[0](*job[1])) for key, job in jobs.items()}
 
-    def finish(self, results: dict[str, Any]) -> None:
-        """Store nothing."""
+    def note(self) -> dict[str, Any]:
+        """Store with the part how the comparison came out, and return it."""
+        worst = self.worst.values()
+        found = {
+            "commit": self.content["machine"]["commit"],
+            "runs": len(worst),
+            "same": sum(far <= EQUAL for far in worst),
+            "most": max(worst, default=0.0),
+        }
+        save_json(self.path, {**load_json(self.path), "again": found})
+        return found
 
 
 def apart(one: Any, other: Any) -> float:
@@ -82,10 +92,10 @@ def main() -> int:
     keep = Again(raw_results("papers") / f"{asked.part}.json.gz", quick=False)
     keep.choose(asked.number, asked.seed)
     part(asked.part).measure(keep, quick=False)
-    far = [key for key, worst in keep.worst.items() if worst > CLOSE]
-    same = sum(worst <= EQUAL for worst in keep.worst.values())
-    print(f"{asked.part}: {len(keep.worst)} runs made again, {same} the same, {len(far)} apart")
-    return int(bool(far))
+    found = keep.note()
+    said = "{runs} runs made again, {same} the same, at most {most:.2g} apart".format(**found)
+    print(f"{asked.part}: {said}")
+    return int(found["most"] > CLOSE)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """One algorithm and one measure over k, in a process of its own, so that its memory is its own.
 
-Run: python -m benchmarks.papers.cross_run ALGORITHM MEASURE SEED ROWS K [K ...]
+Run: python -m benchmarks.papers.cross_run ALGORITHM MEASURE ROWS SEED[,SEED...] K[,K...]
 Prints one line of JSON.
 """
 
@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,14 @@ from shoal.measure.scores import score_table
 from shoal.registry import algorithms, load, measures
 from shoal.settings.request import build_request
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 CLASSES = ("pmi", "wmi")
+SAME = ("il", "tree", "whd")
+"""In this setting NCP, or NCP times the number of cells: run to show it, and not ranked."""
+SHOWN = 10
+"""The k at which all measures are shown."""
 PASSES = 10
 """Sequential clustering stops here with PMI, which is not monotone and keeps moving records."""
 OTHERS = {"german_credit": "credit_risk", "census_income": "salary"}
@@ -41,20 +48,12 @@ WARM_ROWS = 503
 
 
 def own_process(
-    algorithm: str, measure: str, seed: int, rows: int, ks: tuple[int, ...]
+    algorithm: str, measure: str, rows: int, seeds: tuple[int, ...], ks: tuple[int, ...]
 ) -> dict[str, Any]:
-    """Return the runs of one algorithm, measure and seed, made in a new process."""
+    """Return the runs of one algorithm and measure, made in a new process."""
+    numbers = [str(rows), *(",".join(map(str, found)) for found in (seeds, ks))]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "benchmarks.papers.cross_run",
-            algorithm,
-            measure,
-            str(seed),
-            str(rows),
-            *map(str, ks),
-        ],
+        [sys.executable, "-m", "benchmarks.papers.cross_run", algorithm, measure, *numbers],
         capture_output=True,
         text=True,
         check=False,
@@ -105,10 +104,21 @@ def on_other(
 ) -> dict[str, Any]:
     """Return the runs of one algorithm on another table, NCP minimised, for each seed over k."""
     run(algorithm, "ncp", 0, min(rows, WARM_ROWS), 5, name)  # compile
+    return over_k(algorithm, "ncp", rows, seeds, ks, name)
+
+
+def over_k(
+    label: str,
+    measure: str,
+    rows: int,
+    seeds: Iterable[int],
+    ks: Sequence[int],
+    name: str = "adult",
+) -> dict[str, Any]:
+    """Return the runs for each seed over k."""
     return {
         "seeds": [
-            {"k": {str(k): run(algorithm, "ncp", seed, rows, k, name) for k in ks}}
-            for seed in seeds
+            {"k": {str(k): run(label, measure, seed, rows, k, name) for k in ks}} for seed in seeds
         ]
     }
 
@@ -174,12 +184,12 @@ def can_be_minimised() -> tuple[str, ...]:
 
 
 def main() -> None:
-    """Run all k of the command line and print the result."""
-    label, measure, *numbers = sys.argv[1:]
-    seed, rows, *ks = map(int, numbers)
-    run(label, measure, seed, WARM_ROWS, 5)  # compile
+    """Run all seeds and k of the command line and print the result."""
+    label, measure, rows, *listed = sys.argv[1:]
+    seeds, ks = ([int(number) for number in text.split(",")] for text in listed)
+    run(label, measure, seeds[0], WARM_ROWS, 5)  # compile
     adult.cache_clear()
-    found: dict[str, Any] = {"k": {str(k): run(label, measure, seed, rows, k) for k in ks}}
+    found = over_k(label, measure, int(rows), seeds, ks)
     print(json.dumps({**found, "mebibytes": round(peak_mebibytes())}))
 
 

@@ -92,6 +92,15 @@ def minutes(content: dict[str, Any]) -> str:
     return said if len(known) == len(content["runs"]) else f"{said} ({len(known)} runs)"
 
 
+def compared(content: dict[str, Any]) -> str:
+    """Return how runs came out that were made again later, "-" if none were."""
+    found = content.get("again")
+    if found is None:
+        return "-"
+    text = "{runs} at {commit}: {same} the same".format(**found)
+    return text if found["same"] == found["runs"] else f"{text}, {found['most']:.1e} apart at most"
+
+
 def _anchor(title: str) -> str:
     """Return the anchor that Markdown readers give to a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
@@ -107,6 +116,7 @@ def _made_on(parts: Parts) -> Iterator[str]:
         "Python, numpy, numba, polars",
         "cores",
         "load when it began",
+        "made again since",
     ]
     rows = []
     for name, (_, content) in parts.items():
@@ -114,7 +124,8 @@ def _made_on(parts: Parts) -> Iterator[str]:
         versions = ", ".join(card[key] for key in ("python", "numpy", "numba", "polars"))
         loads = ", ".join(f"{load:.1f}" for load in content["loads"])
         cores = f"{card['cores']} ({card['model']})"
-        rows.append([name, of_commits(content), minutes(content), versions, cores, loads])
+        since = compared(content)
+        rows.append([name, of_commits(content), minutes(content), versions, cores, loads, since])
     yield from tables.table(heads, rows)
     yield ""
     yield (
@@ -126,6 +137,6 @@ def _made_on(parts: Parts) -> Iterator[str]:
         "with, or had its plain times made again on a quieter machine: CPU seconds of the same run "
         "beside other programs were seen to be up to 1.8 times as many. Whether the code of today "
         "still makes these numbers says `python -m benchmarks.papers.again byun 10`, which makes "
-        "ten runs of a part again, chosen by chance, and compares all but times. Seen so: LM of "
-        "improved Hilbert differs by less than a thousandth, since its curve has finer cells now."
+        "ten runs of a part again, chosen by chance among the short ones, and compares every "
+        "digit of all but times; the last column says how that came out."
     )

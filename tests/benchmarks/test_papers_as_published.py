@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from benchmarks.papers import as_published, cross_run
+from benchmarks.papers import as_published, cross, cross_guide, cross_run
 from benchmarks.papers.as_published import HELP, helped, whole_table
 
 from shoal import registry
@@ -107,3 +107,27 @@ def test_the_cross_table_cuts_what_its_label_says_and_nothing_else(monkeypatch):
     assert alone["loss"]["ncp"] == pytest.approx(plain.scores["ncp"], rel=1e-5)
     assert told["same"] != alone["same"]
     assert told["loss"]["ncp"] < alone["loss"]["ncp"]
+
+
+def test_whatever_the_cross_table_ranks_has_three_seeds_unless_chance_plays_no_part():
+    names = (*built_in("algorithms"), *cross.HELPED)
+    jobs = cross.jobs_of(names, cross_run.can_be_minimised(), 400, cross.KS)
+    ranked = {}
+    for _, (algorithm, measure, _, seeds, ks) in jobs.values():
+        once = algorithm in cross.DETERMINISTIC or measure in cross_run.SAME
+        once |= algorithm in as_published.OURS and measure in cross.LOGARITHMS  # not ranked
+        assert len(seeds) == (1 if once else 3), (algorithm, measure)
+        if measure in cross_guide.PUBLIC:
+            assert ks == cross.KS
+        if measure not in cross_run.SAME:
+            ranked.setdefault(measure, set()).add(algorithm)
+    assert ranked["ncp"] >= set(names)
+    everywhere = set(built_in("algorithms")) - set(cross.BASELINES)
+    assert set(ranked) >= {*cross_guide.PUBLIC, *cross_run.CLASSES}
+    assert all(algorithms >= everywhere for algorithms in ranked.values())
+
+
+@pytest.mark.parametrize("name", cross.DETERMINISTIC)
+def test_an_algorithm_that_is_run_once_makes_the_same_groups_with_every_seed(name):
+    found = {cross_run.run(name, "ncp", seed, 400, 10)["same"] for seed in range(3)}
+    assert len(found) == 1

@@ -31,7 +31,7 @@ from shoal.io.location import input_files, is_database, parse_location, typed_na
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -76,6 +76,10 @@ class Allowed:
     def _named(self) -> set[str]:
         """Return the files that the settings name already."""
         return set()
+
+    def allow(self, names: Iterable[str]) -> None:
+        """Let pages open files that somebody named in the terminal."""
+        self._typed.update(names)
 
     def inside_root(self, path: str) -> Path:
         """Return a path that somebody typed or chose, if it lies where files may be opened.

@@ -12,7 +12,7 @@ from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.formats import detect_format
 from shoal.io.location import check_if_exists, is_database
 from shoal.messages import Message
-from shoal.publish.tables_data import TablesData
+from shoal.publish.release_data import TablesData
 from shoal.release import Release
 from shoal.table.frames import to_polars
 
@@ -150,6 +150,22 @@ class TablesRelease(TablesData[Release[Any]]):
             for name in self.frames
         )
         return f"<TablesRelease k={self.k}, {self.knows_events} events: {tables}>"
+
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import lists, share, shown, table
+
+        heads = ("table", "rows published", "rows left out", "detail lost (ncp)")
+        rows = (
+            (
+                name,
+                f"{each.n_published:,}",
+                f"{each.n_suppressed:,}",
+                share(each.public_scores["ncp"]),
+            )
+            for name, each in self.releases.items()
+        )
+        about = shown(table(heads, rows), lists(f"Warning: {text}" for text in self.warnings))
+        return about + self.verification._repr_html_()
 
 
 def places_in(target: str | os.PathLike[str], names: Sequence[str], form: str) -> dict[str, str]:

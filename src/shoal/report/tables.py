@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from shoal.publish.tables_data import TablesData
+    from shoal.publish.release_data import TablesData
     from shoal.study.audit.attack_context import Audit
 
 TABLES_SCHEMA_VERSION = 1
@@ -161,11 +161,11 @@ def _is_whole(found: Any) -> bool:
     for each in found["terms"]:
         names = (each["key"], each["link"], each["above"])
         columns = [each["table"], *each["quasi_identifiers"], *each[ITEMS]]
-        told = found["tables"][each["table"]]
+        recorded = found["tables"][each["table"]]
         right &= all(isinstance(name, str) for name in columns)
         right &= all(isinstance(name, str | None) for name in names)
-        right &= isinstance(told["output"], dict) and "sha256" in told["output"]
-        right &= all({"name", "role"} <= set(column) for column in told["columns"])
-        right &= isinstance(told["parameters"]["privacy"], list)
+        right &= isinstance(recorded["output"], dict) and "sha256" in recorded["output"]
+        right &= all({"name", "role"} <= set(column) for column in recorded["columns"])
+        right &= isinstance(recorded["parameters"]["privacy"], list)
     numbers = (found["tables_schema_version"], found["k"], found["knows_events"])
     return right and all(type(number) is int for number in numbers)

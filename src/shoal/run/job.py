@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, OptionError, ShoalError
+from shoal.errors import DataError, HierarchyError, OptionError, RoleError, ShoalError
 from shoal.io.atomic import remove_leftovers
 from shoal.io.formats import named_like_a_table
 from shoal.io.location import input_files, is_database
@@ -81,6 +82,12 @@ class JobResult:
         """Return one line without any cell."""
         return f"<JobResult {self.release!r}: {', '.join(self.files)}>"
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, shown
+
+        files = shown(facts(self.files.items()))
+        return self.release._repr_html_() + files
+
 
 def run_job(
     job: Job | str | PathLike[str],
@@ -145,7 +152,8 @@ def run_job(
                 )
             else:
                 source = FileSource(asked.input, sink)
-                release = run(request, source, sink, progress=log.watching(report))
+                with _telling_drift(asked, log):
+                    release = run(request, source, sink, progress=log.watching(report))
             notes = () if watch is None else tuple(watch.notes)
             for note in notes:
                 log.say("note", note)
@@ -159,6 +167,27 @@ def run_job(
                 **(_in_numbers(release, sink) if log.as_json else {}),
             )
     return JobResult(release, sink.files, notes, sink.audit)
+
+
+@contextmanager
+def _telling_drift(job: Job, log: RunLog) -> Iterator[None]:
+    """Say in place of an error about one column how the table differs from its job, if it does.
+
+    Raises:
+        DriftError: it does.
+    """
+    try:
+        yield
+    except (RoleError, HierarchyError, OptionError) as error:
+        from shoal.run.drift import explained
+
+        clear_frames(error.__traceback__)  # what was read makes room for a second reading
+        found = explained(job, error)
+        if found is None:
+            raise
+        for change in found.changes:
+            log.say("drift", change.sentence, **(change.to_dict() if log.as_json else {}))
+        raise found from None
 
 
 def how_it_was_read(source: Input) -> TableRead:
@@ -245,7 +274,7 @@ class FileSource:
 # -- the log -------------------------------------------------------------------------------------
 
 _LONGEST = 2_000
-EVENTS = ("started", "stage", "note", "warning", "done", "failed", "stopped")
+EVENTS = ("started", "stage", "note", "warning", "drift", "done", "failed", "stopped")
 """What a line of a log is about; ``done``, ``failed`` and ``stopped`` are the last of a run."""
 
 

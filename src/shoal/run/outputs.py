@@ -275,7 +275,7 @@ class FileSink:
                 )
                 group.add(output.report, page)
             if output.labels is not None and self._original is not None:
-                from shoal.publish.labels import dictionary_of
+                from shoal.publish.release_data import dictionary_of
 
                 plain = replace(release, frame=decode_text(release.frame))
                 told = dictionary_of(plain, release.groups, self._original)

@@ -70,6 +70,12 @@ class TablesJobResult:
     files: Mapping[str, str]
     audit: Audit | None = None
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, shown
+
+        files = shown(facts(self.files.items()))
+        return self.release._repr_html_() + files
+
 
 def run_tables_job(
     job: TablesJob | str | PathLike[str],
