@@ -28,6 +28,7 @@ from uvicorn.protocols.utils import get_remote_addr
 
 from shoal.errors import OptionError
 from shoal.io.location import input_files, is_database, parse_location, typed_name
+from shoal.io.remote import is_remote
 
 if TYPE_CHECKING:
     import ssl
@@ -87,6 +88,11 @@ class Allowed:
         Raises:
             OptionError: it lies elsewhere; links are followed first.
         """
+        if is_remote(path):
+            raise OptionError(
+                "Pages open files of this machine and tables of databases, no objects of stores; "
+                "'shoal anonymize' does."
+            )
         if "\0" in path:
             raise OptionError("No name of a file holds the character NUL.")
         full = (self.root / Path(path).expanduser()).resolve()

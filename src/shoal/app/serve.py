@@ -48,6 +48,7 @@ from shoal.app.views import (
 from shoal.app.workspace import Workspace, start_reading, user_folder
 from shoal.errors import OptionError, ShoalError
 from shoal.io.location import is_database
+from shoal.io.remote import is_remote
 from shoal.messages import Message
 from shoal.messages.language import LANGUAGES
 from shoal.settings.job_file import read_job
@@ -520,6 +521,8 @@ def open_named(data: str, work: Workspace, app: Starlette) -> None:
     if is_database(data):
         work.open(work.check_database(data, anywhere=True), secret=data, anywhere=True)
     else:
+        if is_remote(data):
+            work.inside_root(data)  # which says why not
         path = Path(data).resolve()
         if is_of_several(path):
             if path.is_dir():

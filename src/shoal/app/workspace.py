@@ -42,6 +42,7 @@ from shoal.app.opening import (
 from shoal.app.several import SEVERAL_FILES, Several
 from shoal.errors import OptionError
 from shoal.io.location import is_database
+from shoal.io.remote import is_remote
 from shoal.messages import Message
 from shoal.settings.job import Job
 from shoal.settings.job_file import format_job, read_job
@@ -406,6 +407,8 @@ class Workspace(Allowed):
             found = self.check_database(source, anywhere=anywhere)
             self.open(found, secret=source, job=job, anywhere=anywhere)
         else:
+            if is_remote(source):
+                self.inside_root(source)  # which says why not
             full = Path(source).resolve()
             found = Opened(kind="file", name=full.name, path=str(full))
             self.open(found, job=job, anywhere=anywhere)

@@ -17,6 +17,7 @@ from shoal.io.atomic import atomic_write_text
 from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
 from shoal.io.overwrite_guard import refuse_input
+from shoal.io.remote import is_remote
 from shoal.messages import Message
 from shoal.privacy.base import file_options
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
@@ -352,7 +353,7 @@ class _Reader:
 
     def beside(self, path: str | tuple[str, ...]) -> str | tuple[str, ...]:
         if isinstance(path, tuple):
-            return tuple(str(self.file.parent / each) for each in path)
+            return tuple(str(self.beside(each)) for each in path)
         return path if _is_no_file(path) else str(self.file.parent / path)
 
     def value(self, table: dict[str, Any], row: Option, place: str = "") -> Any:
@@ -671,7 +672,7 @@ def _comment(text: str | None) -> Iterator[str]:
 
 
 def _is_no_file(path: str) -> bool:
-    return path == "-" or is_database(path)
+    return path == "-" or is_database(path) or is_remote(path)
 
 
 def _detail(value: Any, row: ColumnOption, folder: str | PathLike[str] | None) -> Any:
