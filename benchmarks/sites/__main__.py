@@ -230,8 +230,8 @@ def page(content: dict[str, Any]) -> str:
             "What [`shoal sites`](../sites.md) loses and takes. Adult (45,222 rows, eight "
             "quasi-identifiers, hierarchies as in the other benchmarks), k = 10, each site and the "
             "coordinator a process of its own, TLS on one machine. Loss is `ncp`, from 0 to 1, "
-            "read from the published cells. *Pooled* is `shoal.anonymize` of all rows in one place, "
-            "*alone* the mean over rows where each site anonymizes its own."
+            "read from the published cells. *Pooled* is `shoal.anonymize` of all rows in one "
+            "place, *alone* the mean over rows where each site anonymizes its own."
         ),
         *titled(
             "Loss",
@@ -244,9 +244,9 @@ def page(content: dict[str, Any]) -> str:
             "unequal ones. The second is kept, where sites differ in age or country: a site that "
             "holds most of a region refines it by its own search. The first is **not** kept. Two "
             "things cost it. Groups of several sites are boxes that lie apart, made by cuts, where "
-            "the search over pooled rows lets groups overlap; the same cuts made by somebody who "
-            "sees all rows lose as much, so it is not the secrecy. And to let groups overlap, a "
-            "site would have to know how far the others' rows reach inside a group, which is what "
+            "the search over pooled rows lets groups overlap; the cuts are those that somebody who "
+            "sees all rows would make, so it is not the secrecy. And to let groups overlap, a site "
+            "would have to know how far the others' rows reach inside a group, which is what "
             "must not be told. Three sites alone lose as much as together; with five sites, "
             "together is better, and a group of few patients per site is possible only together."
         ),

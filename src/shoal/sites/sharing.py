@@ -44,8 +44,7 @@ LEVELS = 31
 """How finely the worth of cuts is told apart: each level is 12 % above the one before.
 
 What a cut is worth is what it saves, over the square root of how many bits it tells per row. Cuts
-that save much and leave most rows together lead to finer regions than those that save most: of
-Adult with k = 10 the first lose 0.077 in the end and the second 0.100.
+that save much and leave most rows together lead to finer regions than those that save most.
 """
 _STEPS = 1.12 ** np.arange(1.0 - LEVELS, 0.0)
 
