@@ -8,6 +8,7 @@ benchmarks/sites/results/ and docs/results/sites.md.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import resource
@@ -283,13 +284,15 @@ def page(content: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="a part of the name of the runs to make")
+    only = parser.parse_args().only
     keep = Keep(FILE, quick=False)
-    for title, how in SPLITS.items():
+    for how in SPLITS.values():
         if only in how:
-            print(title, keep(how, lambda how=how: measure(how)), flush=True)
+            keep(how, lambda how=how: measure(how))
     if only in "large":
-        print("large", keep("large", large), flush=True)
+        keep("large", large)
     (RESULTS / "sites.md").write_text(page(keep.content), encoding="utf-8")
 
 

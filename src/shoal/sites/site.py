@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,10 @@ import narwhals as nw
 import numpy as np
 
 from shoal.api import anonymize, verify
-from shoal.errors import DataError, OptionError, PromiseError
+from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup
-from shoal.io.raw_reader import read_written
-from shoal.io.write import stage_table
 from shoal.publish.recode import RowHash, Style, recode
+from shoal.release.verified_write import stage_judged
 from shoal.settings.inputs import read_input
 from shoal.sites.regions import Search
 from shoal.sites.sharing import Sharing
@@ -98,8 +98,7 @@ def serve(
         found = Search(agreement, columns, secrets, sharing).run()
         union = _union(agreement, line, sharing, frame, secrets, found)
         with AtomicGroup() as group:
-            path = stage_table(group, union, output)
-            verification = _verified(agreement, path, output)
+            verification = stage_judged(group, union, output, partial(_judge, agreement))
             line.all_have(sha256(union.write_csv().encode()).digest())
             if transcript is not None:
                 group.add(transcript, seen.text()).chmod(0o600)
@@ -273,27 +272,12 @@ def _said(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def _verified(agreement: Agreement, path: Path, output: str) -> Verification:
-    """Return what anybody finds in the file, before it is in its place.
-
-    Raises:
-        PromiseError: it does not keep a promise.
-    """
-    from shoal.io.formats import detect_format
-
-    found = detect_format(output, None)
-    name = f"{found.name}.{found.compression}" if found.compression else found.name
-    written = read_written(path, format=name, own=True)
-    verification = verify(
-        written.frame,
+def _judge(agreement: Agreement, written: pl.DataFrame) -> Verification:
+    """Return what anybody finds in the written rows."""
+    return verify(
+        written,
         agreement.k,
         quasi_identifiers=[each.name for each in agreement.columns],
         sensitive=list(agreement.values),
         privacy=agreement.privacy,
     )
-    if not verification.holds:
-        raise PromiseError(
-            "The release does not keep its promise, so it is not written: {broken}",
-            broken=verification.broken(),
-        )
-    return verification
