@@ -75,9 +75,10 @@ class Coordinator:
             watch.cancel()
             server.close()
             for site in self.sites.values():
-                with contextlib.suppress(Exception):
-                    await asyncio.wait_for(site.writer.drain(), 5)
-                site.writer.close()
+                site.writer.close()  # once all that waits was taken
+            for site in self.sites.values():
+                with contextlib.suppress(OSError, TimeoutError):
+                    await asyncio.wait_for(site.writer.wait_closed(), 5)
 
     def _end(self, error: SitesError | None = None) -> None:
         if self.ended.done():
