@@ -23,6 +23,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.limits import limit, read_side_file
+from shoal.io.remote import exists, is_remote
 from shoal.messages import Message
 from shoal.table.person_key import KEY_BYTES
 from shoal.table.schema import COLUMN_ROWS, Column, Role, build_schema, parse_role
@@ -440,7 +441,7 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
     content = _read(path, Message("the release file"))
     kept = _parsed(path, content, _FORMAT, _from_json)
     private_half = people_path(path)
-    if not Path(private_half).exists():
+    if not (exists(private_half) if is_remote(private_half) else Path(private_half).exists()):
         return kept
 
     def read(said: dict[str, Any]) -> KeptPeople:
@@ -455,7 +456,7 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
 def _read(path: str | os.PathLike[str], what: str) -> bytes:
     shown = os.fspath(path)
     missing = Message("There is no file {shown!r}; make one with --save.", shown=shown)
-    return read_side_file(Path(path), what, missing)
+    return read_side_file(path, what, missing)
 
 
 def _packed(entries: dict[str, Any], name: str, **more: str) -> bytes:

@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.algorithm.auto import can_renew, renewed
 from shoal.engine.blocks import in_threads, put_together
+from shoal.measure.base import LogForm
 from shoal.messages import Message
 from shoal.search.blocked import similar_blocks
 from shoal.search.enforce import GroupState
@@ -199,11 +200,12 @@ def _most_at_once(run: Run) -> int:
 
 
 def _fewer_hot(run: Run, effort: Effort) -> Effort:
-    """Return an effort of fewer hot sweeps in large tables and in wide ones, for their time."""
+    """Return an effort of fewer hot sweeps where they take long: large tables, wide ones, logs."""
     large = effort.large if run.all_rows > WHOLE_ROWS else 1.0
     share = large * min(1.0, USUAL_COLUMNS / len(run.model.forms)) ** 1.5
+    logs = effort.logs if any(isinstance(form, LogForm) for form in run.model.forms) else 1.0
     few, many = effort.hot
-    return replace(effort, hot=(int(few * share), int(many * share)), large=large)
+    return replace(effort, hot=(int(few * share), int(many * share * logs)), large=large)
 
 
 def _hot_rows(run: Run) -> int:

@@ -651,11 +651,11 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         notes.append(
             plural(
                 "A column that is not recognised is left out, since more than {most} "
-                "quasi-identifiers protect nobody: {names}. Say whether others may know it or "
-                "whether it is private.",
-                "{n:,} columns that are not recognised are left out, since more than {most} "
-                "quasi-identifiers protect nobody: {names}. Say of each whether others may know it "
+                "quasi-identifiers leave little of each: {names}. Say whether others may know it "
                 "or whether it is private.",
+                "{n:,} columns that are not recognised are left out, since more than {most} "
+                "quasi-identifiers leave little of each: {names}. Say of each whether others may "
+                "know it or whether it is private.",
                 len(left_out),
                 most=MOST_QUASI,
                 names=named_of(left_out, _MOST_NAMED),

@@ -229,6 +229,7 @@ class Release(ReleaseData[FrameT]):
             DataError: the release cannot have been made from this table.
             OptionError: an option is wrong, or a table lacks a column.
         """
+        from shoal.publish.limited import limited_of
         from shoal.publish.recode import Style
         from shoal.study.audit import audit_of_release
 
@@ -243,6 +244,9 @@ class Release(ReleaseData[FrameT]):
             second=other,
             targets=targets,
             seed=seed,
+            limited=limited_of(
+                self.parameters.get("knows"), self.parameters.get("combinations") or ()
+            ),
         )
 
     def report(

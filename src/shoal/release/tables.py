@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.formats import detect_format
 from shoal.io.location import check_if_exists, is_database
+from shoal.io.remote import is_remote
 from shoal.messages import Message
 from shoal.publish.release_data import TablesData
 from shoal.release import Release
@@ -182,6 +183,11 @@ def places_in(target: str | os.PathLike[str], names: Sequence[str], form: str) -
             )
         joint = "&" if "?" in url else "?"
         return {name: f"{url}{joint}table={name}" for name in names}
+    if is_remote(target):
+        raise OptionError(
+            "Several tables appear together in a folder of this machine or in a database; objects "
+            "of a store appear one after another, so name one of those."
+        )
     for name in names:
         if Path(name).name != name or name.startswith("."):
             raise OptionError("Table {name!r} cannot be the name of a file.", name=name)

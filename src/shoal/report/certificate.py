@@ -22,7 +22,6 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, PromiseError
@@ -363,7 +362,7 @@ def read_certificate(path: str | PathLike[str]) -> CertificateFile:
 
     shown = os.fspath(path)
     missing = Message("There is no certificate {shown!r}.", shown=shown)
-    data = read_side_file(Path(path), Message("the certificate"), missing)
+    data = read_side_file(path, Message("the certificate"), missing)
     try:
         content = json.loads(data, object_pairs_hook=_once, parse_constant=_refuse)
         version = content["schema_version"]

@@ -138,7 +138,7 @@ def read_tables_certificate(path: str | PathLike[str]) -> dict[str, Any]:
     """
     shown = os.fspath(path)
     missing = Message("There is no certificate {shown!r}.", shown=shown)
-    data = read_side_file(Path(path), Message("the certificate"), missing)
+    data = read_side_file(path, Message("the certificate"), missing)
     try:
         found = json.loads(data)
         right = _is_whole(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,11 +14,12 @@ from traceback import clear_frames
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, HierarchyError, OptionError, RoleError, ShoalError
-from shoal.io.atomic import remove_leftovers
 from shoal.io.formats import named_like_a_table
 from shoal.io.location import input_files, is_database
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.io.read import called
+from shoal.io.remote import is_remote
+from shoal.io.temporaries import remove_leftovers
 from shoal.messages import Message, plural
 from shoal.profile.repeated_people import says_whose, worth_a_look
 from shoal.run import LocalTable, TableRead, run
@@ -335,7 +337,8 @@ def _in_numbers(release: Release, sink: FileSink) -> dict[str, Any]:
 def _folders(sink: FileSink) -> list[Path]:
     """Return the folders that the outputs of a job appear in."""
     files = (path for path in sink.files.values() if path != STREAM and not is_database(path))
-    return [Path(os.path.realpath(path)).parent for path in files]
+    here = [Path(os.path.realpath(path)).parent for path in files if not is_remote(path)]
+    return [*here, Path(tempfile.gettempdir())]  # where copies of objects are
 
 
 @contextmanager

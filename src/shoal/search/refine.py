@@ -60,7 +60,7 @@ HOT_SHARE, MOST_HOT = 0.8, 1_000
 
 EFFORTS = {
     "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
-    "balanced": Effort(sweeps=8, hot=(20, 14), large=0.4, renewals=4, min_gain=0.003),
+    "balanced": Effort(sweeps=8, hot=(20, 14), large=0.4, logs=0.65, renewals=4, min_gain=0.003),
     "best": Effort(sweeps=12, hot=(60, 120), renewals=30, min_gain=1e-3),
 }
 

@@ -403,6 +403,8 @@ class Described(TypedDict, total=False):
         unknown_values: what happened to values that a hierarchy does not list; ``error`` unless
             given.
         style: how generalised cells are written; the usual way unless given.
+        knows: how many of the quasi-identifiers the attacker knows who is meant; all unless given.
+        combinations: those of them that this attacker may know together.
     """
 
     quasi_identifiers: Required[str | Iterable[str]]
@@ -419,6 +421,8 @@ class Described(TypedDict, total=False):
     default_grid: bool
     unknown_values: str
     style: Style | Mapping[str, Any] | None
+    knows: int | None
+    combinations: Iterable[Iterable[str]]
 
 
 def schema_and_style(
@@ -435,7 +439,7 @@ def schema_and_style(
     if "quasi_identifiers" not in described:
         raise OptionError("Say which columns were generalised, with quasi_identifiers=[...].")
     style = described.get("style")
-    beside = ("style", "person_key")
+    beside = ("style", "person_key", "knows", "combinations")
     options: dict[str, Any] = {name: said for name, said in described.items() if name not in beside}
     schema = schema_of_used(nw.from_native(original, eager_only=True), **options)
     return schema, style if isinstance(style, Style) else Style.from_dict(style or {})
@@ -449,6 +453,8 @@ def described_by(job: Job) -> Described:
         "unknown_values": job.unknown_values or "error",
         "style": job.style,
         "person_key": job.person_key,
+        "knows": job.knows,
+        "combinations": job.combinations or (),
     }
     said |= {name: columns[name] for name in Described.__annotations__ if name in columns}
     return cast("Described", said)

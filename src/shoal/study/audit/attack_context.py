@@ -252,6 +252,7 @@ class Secret:
         pair_value: its value.
         pair_count: how many rows have it.
         whole: published rows with each value.
+        published: value of each published row.
     """
 
     name: str
@@ -262,6 +263,7 @@ class Secret:
     pair_value: NDArray[np.int64]
     pair_count: NDArray[np.int64]
     whole: NDArray[np.int64]
+    published: NDArray[np.int64]
 
     def among(self, classes: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return how many rows of these classes have each value."""
@@ -309,6 +311,7 @@ def read_secrets(
                 pair_value,
                 count.astype(np.int64),
                 np.bincount(here, minlength=n_values).astype(np.int64),
+                here,
             )
         )
     return found

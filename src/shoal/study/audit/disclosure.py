@@ -210,7 +210,7 @@ def link_population(scene: Scene, population: People) -> Finding:
 # that have it. Without the release it would be believed with its share in the whole table.
 
 LIKELY = (0.5, 0.9)
-_DISCLOSURE_LOWERED_BY = Message("l-diversity (--l-diversity) or t-closeness (--t-closeness)")
+DISCLOSURE_LOWERED_BY = Message("l-diversity (--l-diversity) or t-closeness (--t-closeness)")
 
 
 def disclose(scene: Scene) -> list[Finding]:
@@ -294,7 +294,7 @@ def _about(scene: Scene, secret: Secret) -> list[Finding]:
                 usual=usual,
                 gain=float(gain.max(initial=0.0)),
             ),
-            lowered_by=_DISCLOSURE_LOWERED_BY,
+            lowered_by=DISCLOSURE_LOWERED_BY,
         )
     )
     return found
@@ -319,7 +319,7 @@ def _share(
         sentence=Message(
             sentence.template, rate=reached.rate, usual=usual, column=secret.name, **values
         ),
-        lowered_by=_DISCLOSURE_LOWERED_BY,
+        lowered_by=DISCLOSURE_LOWERED_BY,
     )
 
 
