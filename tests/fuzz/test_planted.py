@@ -377,7 +377,7 @@ def test_known_columns_that_are_not_kept_are_found_in_a_run(monkeypatch):
     def lax(table, run, known):
         return real(table, replace(run, k=max(run.k // 2, 1)), known)
 
-    monkeypatch.setattr("shoal.engine.limited.cells_for", lax)
+    monkeypatch.setattr("shoal.search.limited.cells_for", lax)
     monkeypatch.setattr("fuzz.narrower.WAYS", ("knows",))
     assert BROKEN in verdicts(narrower.run, "narrower", 12)
 
