@@ -44,8 +44,9 @@ def check_caller(what: str) -> None:
         TypeError: it does.
     """
     frame, entry = inspect.currentframe(), None
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(ROOMS):
-        frame, entry = frame.f_back, frame.f_code
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith(ROOMS):
+        entry = frame.f_code
+        frame = frame.f_back
     package = "" if frame is None else str(frame.f_globals.get("__name__")).partition(".")[0]
     if package not in _TRUSTED and entry not in _DOORS:
         raise TypeError(

@@ -138,7 +138,9 @@ class EncodedTable:
         Raises:
             ValueError: there are some, or a column is longer or shorter than the table.
         """
-        pairs = [(a.name, a.codes, a.size) for a in self.attributes]
+        pairs: list[tuple[str, NDArray[Any], int]] = [
+            (a.name, a.codes, a.size) for a in self.attributes
+        ]
         pairs += [(s.name, s.codes, s.size - 1) for s in self.sensitive]
         if self.person is not None:
             pairs.append(("person", self.person, int(np.iinfo(np.int32).max)))
