@@ -12,6 +12,7 @@ from tests.helpers.effort import share
 
 CALLS = """
 import dataclasses, faulthandler, importlib, inspect, json, pkgutil, random, sys, warnings
+import narwhals as nw
 import numpy as np
 import polars as pl
 import shoal.algorithm, shoal.kernels, shoal.search
@@ -19,10 +20,12 @@ from shoal.algorithm.base import Algorithm, create_algorithm
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
 from shoal.privacy.l_diversity import LDiversity
+from shoal.search.points import points_of
 from shoal.search.refine import EFFORTS
 from shoal.search.scan import Run, Scanner
 from shoal.settings.request import build_request
 from shoal.table.encode import encode
+from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition
 
 warnings.simplefilter("ignore")
@@ -37,7 +40,8 @@ def table_of(n, missing=False):
         "seen": ["xyz"[i % 3] for i in range(n)],
     })
     asked = {"k": 3, "quasi_identifiers": ["age", "job"], "sensitive": ["seen"]}
-    return encode(frame, build_request(asked).schema(frame.columns))
+    schema = build_request(asked).schema(frame.columns)
+    return encode(frame, infer_kinds(schema, nw.from_native(frame)))
 
 
 def run_of(table, measure="ncp", **changes):
@@ -79,7 +83,7 @@ others = [None, 0, -1, 5, 10**5, 0.5, "ncp", (), [3], {}, (1, 2), object()]
 others += [EFFORTS["fast"], many.attributes, *many.attributes, runs[0].rng, print, [(0, 1)]]
 pools = {
     "table": tables, "run": runs, "scanner": [run.scanner for run in runs], "partition": groups,
-    "model": [run.model for run in runs], "points": [run_of(many, "sse").scanner.points],
+    "model": [run.model for run in runs], "points": [points_of(many)],
     "rows": arrays, "labels": arrays, "members": arrays, "effort": [EFFORTS["fast"]],
     "space": [run.scanner.space for run in runs], "records": [r.scanner.records for r in runs],
     "groups": [runs[0].scanner.closed(9), runs[0].scanner.groups(3)],
@@ -151,4 +155,4 @@ def test_whatever_is_thrown_at_the_rooms_of_kernels_the_interpreter_lives():
     counted = json.loads(said[-1])
     assert len(said) > 200
     assert counted["made"] > 100
-    assert counted["refused"] > 1000
+    assert counted["refused"] > 100

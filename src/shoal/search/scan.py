@@ -9,7 +9,7 @@ is compiled once.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -198,6 +198,11 @@ class Scanner:
             points,
             self.group_price,
         )
+
+    def priced(self, price: int) -> Scanner:
+        """Return the scanner for which every group costs so much beside its rows."""
+        parts = {each.name: getattr(self, each.name) for each in fields(self)}
+        return Scanner(**parts | {"group_price": price})
 
     def costs(self) -> NDArray[Any]:
         """Return an array for one cost per row."""
