@@ -127,8 +127,10 @@ papers: bench-papers ## The papers, reproduced: docs/results/papers.md; make pap
 papers-%: $(READY)
 	$(PY) -m benchmarks.papers $* $(ARGS)
 
+# Each version has a folder of its own, and lists those beside it.
 docs: $(DOCS_READY) ## Build the documentation into build/docs; a warning is an error
-	$(PY) -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
+	$(PY) -m sphinx --fail-on-warning --keep-going --quiet docs \
+	    build/docs/$$($(PY) -c 'import shoal; print(shoal.__version__)')
 	@echo "open build/docs/index.html"
 
 DEMO_QI := --qi age,workclass,education_num,marital_status,occupation,race,sex,native_country
@@ -151,7 +153,7 @@ lock: $(READY) ## Resolve the newest versions into requirements/
 	$(PY) requirements/lock.py
 
 clean: ## Remove the environment, builds and caches
-	rm -rf $(VENV) $(LOWEST) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	rm -rf $(VENV) $(LOWEST) .venv-spark35 build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
 	find src tests benchmarks fuzz tools requirements -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(USER_READY):

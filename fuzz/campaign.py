@@ -54,7 +54,7 @@ class Part:
 
 
 PARTS = {
-    "sequences": Part("fuzz.sequences:run", 0.2005, 20, "releases over time, side by side"),
+    "sequences": Part("fuzz.sequences:run", 0.1705, 20, "releases over time, side by side"),
     "further": Part("fuzz.further:run", 0.08, 20, "further rows in the cells of a release"),
     "populations": Part("fuzz.populations:run", 0.1, 40, "promises about a population"),
     "extremes": Part("fuzz.extremes:run", 0.1, 40, "grids at the ends of floating point"),
@@ -62,6 +62,8 @@ PARTS = {
     "handmade": Part("fuzz.handmade:run", 0.08, 40, "files made by hand, verified"),
     "kept": Part("fuzz.kept_files:run", 0.0815, 40, "damaged release files whose hash is right"),
     "releases": Part("fuzz.releases:run", 0.08, 40, "random tables, runs, styles and formats"),
+    "narrower": Part("fuzz.narrower:run", 0.02, 40, "known columns, strata and shuffled cells"),
+    "linked": Part("fuzz.linked:run", 0.01, 20, "several tables that hang together"),
     "order": Part("fuzz.order:run", 0.02, 20, "the same rows in another order"),
     "commands": Part("fuzz.commands:run", 0.0895, 40, "mutated command lines"),
     "damage": Part("fuzz.damage:run", 0.0475, 40, "damaged files and bombs"),

@@ -73,10 +73,23 @@ Tables in which a reader tells rows apart (formats of cells, a key twice, anothe
 not hold; what lies beside a table (sheets, comments, metadata, an index, unused levels) must be
 named, and must not hold with `--strict`. Release files are changed below a hash that is right.
 Every answer is one sentence and a status of 0, 1 or 2.""".replace("\n", " ")
+NARROWER = """\
+Random tables with an option each that changes what a group is: attackers who know one to three
+columns, chosen combinations, strata, exact cells that are shuffled. In what was written every
+combination is counted by sets, with the promises about sensitive values in each of its classes; a
+stratum must be published exactly; a shuffled group must have its k rows, and columns no cell that
+no row has.""".replace("\n", " ")
+LINKED = """\
+Trees of one to four tables, with lists of codes, missing cells and rows that hang from nobody, go
+from a folder to a folder by a job. What was written is joined, and of every person every choice of
+one to three events is written down: k people must have events that tell the same and hang together
+alike. Names and keys of the input may stand nowhere.""".replace("\n", " ")
 NOTED = (
     ("Releases over time", OVER_TIME, {"sequences": "what was published"}),
     ("Further rows", FURTHER, {"further": "counted in"}),
     ("Populations", POPULATIONS, {"populations": "promise and what a tree publishes"}),
+    ("Known columns, strata, shuffled cells", NARROWER, {"narrower": "what was asked"}),
+    ("Several tables", LINKED, {"linked": "tables and known events"}),
     ("Ends of floating point", EXTREMES, {"extremes": "written to"}),
     ("Visitors", VISITORS, {"visitors": "what the owner did"}),
     ("Files by hand", HANDMADE, {"handmade": "file or fault", "kept": "file and command"}),

@@ -37,7 +37,7 @@ from shoal.settings.files import Input
 
 HERE = Path(__file__).parent
 ARCHIVES = ROOT / "build" / "init" / "archives"
-PARTS = ("first", "second")
+PARTS = ("first", "second", "third")
 EXACTLY = ("sensitive", "insensitive")
 REMOVED = ("identifier", "drop")
 OWN_VALUES = 0.01
@@ -225,7 +225,20 @@ def real_lines(tables: list[dict[str, Any]]) -> list[str]:
             "knows gaps; no other rule was changed after that run, and no other figure of this "
             "part moved then. Later, files of other shapes led to two rules for all tables: where "
             "people have several rows, one row of each is compared; words and days that mean a "
-            "missing value are known. They moved the figures of this part by 0.3 points."
+            "missing value are known. They moved the figures of this part by 0.3 points. Then its "
+            "wrong guesses were looked at, with those of the first part, for the rules that the "
+            "third part judges: it is no test of these."
+        ),
+        (
+            f"- The third part ({scores['third']['tables']} tables) was chosen by the names of "
+            "columns, and labelled from names, counts and ranges, after the rules were written "
+            "and before any of its tables was guessed; it was run once "
+            "when they were finished. That run had four dangerous errors, of two causes: in three "
+            "tables of 84 to 100 rows a column without a name that numbers the rows was taken for "
+            "ages, and 19 classes of earnings were published exactly, which other labels allow "
+            "and this one did not. Row numbers are no ages now, that label has a reason beside it, "
+            "and nothing else was changed after that run: 20.4 % were wrong in it, 3.1 % wrong and "
+            "not marked, 43.4 % marked."
         ),
         "",
         (
@@ -249,7 +262,7 @@ def real_lines(tables: list[dict[str, Any]]) -> list[str]:
     )
     lines += titled(
         "Real files",
-        ["", "first part", "second part"],
+        ["", *(f"{part} part" for part in PARTS)],
         [[name, *(show(scores[part]) for part in PARTS)] for name, show in figures],
     )
     dangers = [[part, *each] for part in PARTS for each in scores[part]["dangers"]]

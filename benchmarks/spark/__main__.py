@@ -1,6 +1,6 @@
 """The same release on Spark and on one machine: what is lost, how long it takes, how much it needs.
 
-Run: python -m benchmarks.spark [--only loss,same,growth,faults] [--sizes 1000000,5000000]
+Run: python -m benchmarks.spark [--only loss,same,growth,faults,connect] [--sizes 1000000,5000000]
 Every run is a process of its own, on a cluster of two executor processes with one core each. Rows
 beyond Adult are the synthetic census, written to Parquet a million at a time. Runs are kept one by
 one, so a stopped benchmark goes on where it was. Writes benchmarks/spark/results/ and
@@ -22,7 +22,8 @@ from benchmarks.kept import Keep, Run
 from benchmarks.spark.page import page
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult, make_census
 
-PARTS = ("loss", "same", "growth", "faults")
+PARTS = ("loss", "same", "growth", "faults", "connect")
+TURNS = 3
 PART_ROWS = 1_000_000
 MOST_LOCAL = 50_000_000
 """Tables up to so many rows fit the memory of one machine with 16 GB."""
@@ -85,6 +86,11 @@ def measure(part: str, keep: Keep, folder: Path, sizes: list[int], memory: str) 
         rows = write_rows(folder, 500_000)
         asked = FAST | {"moments": list(MOMENTS)}
         keep("faults", lambda: run("faults", rows, asked))
+    if part == "connect":
+        rows = write_rows(folder, 200_000)
+        for turn in range(1, TURNS + 1):
+            for way in ("classic", "connect"):
+                keep(f"{way}, turn {turn}", lambda way=way: run(way, rows, FAST))
 
 
 def main() -> None:

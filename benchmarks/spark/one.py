@@ -192,6 +192,60 @@ def same_release(rows: Path, asked: dict[str, Any], **cluster: Any) -> dict[str,
     return found
 
 
+def through(rows: Path, asked: dict[str, Any], *, remote: bool) -> dict[str, Any]:
+    """Anonymize a folder on two cores, by a session of this process or through Spark Connect."""
+    from pyspark.sql import SparkSession
+
+    import shoal.spark
+
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+    builder = SparkSession.builder
+    builder = builder.remote("local[2]") if remote else builder.master("local[2]")
+    with tempfile.TemporaryDirectory() as temporary, watching(Path(temporary)) as peaks:
+        started = sum(peaks.cpu.values())
+        session = (
+            builder.config("spark.driver.memory", "1g")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.local.dir", temporary)
+            .config("spark.sql.shuffle.partitions", "8")
+            .getOrCreate()
+        )
+        frame = session.read.parquet(str(rows))
+        frame.count()  # Java has begun
+        peaks.look()
+        before, began = sum(peaks.cpu.values()), time.perf_counter()
+        release = shoal.spark.anonymize(frame, **{"k": K, **ASKED, **asked})
+        published = release.frame.count()
+        seconds = time.perf_counter() - began
+        peaks.look()
+        cpu = sum(peaks.cpu.values())
+        found = {
+            "session": type(session).__module__,
+            "loss": release.scores["ncp"],
+            "groups": release.n_groups,
+            "rows": published,
+            "seconds": seconds,
+            "cpu": cpu - before,
+            "cpu of the start": before - started,
+            "peaks": peaks.to_dict(),
+        }
+        session.stop()
+    return found
+
+
+def classic(rows: Path, asked: dict[str, Any]) -> dict[str, Any]:
+    """Run with a session of this process."""
+    return through(rows, asked, remote=False)
+
+
+def connect(rows: Path, asked: dict[str, Any]) -> dict[str, Any]:
+    """Run through Spark Connect."""
+    return through(rows, asked, remote=True)
+
+
 def killing(moment: str, killed: list[int]) -> Callable[[int, int, str], None]:
     """Return what to call when a stage begins: at this one an executor is killed, once."""
 
@@ -241,7 +295,14 @@ def main() -> None:
     """Run once."""
     warnings.simplefilter("ignore")
     where, rows, given = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
-    how = {"spark": on_spark, "same": same_release, "faults": with_faults}.get(where)
+    ways: dict[str, Callable[..., dict[str, Any]]] = {
+        "spark": on_spark,
+        "same": same_release,
+        "faults": with_faults,
+        "classic": classic,
+        "connect": connect,
+    }
+    how = ways.get(where)
     if how is None:
         found = on_one_machine(rows, given["asked"])
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.draw.tables import titled
@@ -41,6 +42,7 @@ def page(content: dict[str, Any]) -> str:
     lines += _same(runs)
     lines += _size(runs)
     lines += _faults(runs)
+    lines += _connect(runs)
     lines += _paper(runs)
     return "\n".join(lines) + "\n"
 
@@ -99,6 +101,43 @@ def _same(runs: dict[str, Any]) -> Iterator[str]:
         ),
     )
     yield from titled("One seed, and another", ["table", "NCP", "the same release"], rows)
+
+
+def _connect(runs: dict[str, Any]) -> Iterator[str]:
+    """Return what Spark Connect costs beside a session of the same process, turn by turn."""
+    turns = {
+        way: [run for name, run in runs.items() if name.startswith(f"{way}, turn ")]
+        for way in ("classic", "connect")
+    }
+    if not all(turns.values()):
+        return
+    rows = [
+        [
+            way,
+            ", ".join(f"{run['cpu']:.0f}" for run in found),
+            f"{mean(run['cpu'] for run in found):.0f}",
+            f"{mean(run['cpu of the start'] for run in found):.0f}",
+            ", ".join(sorted({f"{run['loss']:.6f}" for run in found})),
+        ]
+        for way, found in turns.items()
+    ]
+    ratio = mean(run["cpu"] for run in turns["connect"]) / mean(
+        run["cpu"] for run in turns["classic"]
+    )
+    yield from (
+        "",
+        "## Through Spark Connect",
+        "",
+        (
+            f"{turns['classic'][0]['rows']:,} rows on two cores of one machine (`local[2]`), in "
+            "turns, by a session of the process itself and through a server of Spark Connect that "
+            "it starts; effort `fast`, with counting the published rows, without writing. "
+            "`make bench-spark ARGS='--only connect'`."
+        ),
+    )
+    heads = ["session", "CPU seconds of each turn", "mean", "of the start", "NCP"]
+    yield from titled("CPU seconds", heads, rows)
+    yield from ("", f"Connect takes {ratio:.2f} times the CPU seconds of the classic session.")
 
 
 def _size(runs: dict[str, Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shoal.errors import (
         AlgorithmError,
         DataError,
+        DriftError,
         HierarchyError,
         JobError,
         OptionError,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from shoal.release.tables import TablesRelease
     from shoal.report.certificate import sign
     from shoal.report.verify_certificate import Certified, verify_certificate
+    from shoal.run.drift import ColumnChange, Drift, accept_drift, drift
     from shoal.run.job import JobResult, run_job
     from shoal.run.tables_job import TablesJobResult, run_tables_job
     from shoal.search.bound import lower_bound
@@ -76,6 +78,7 @@ _HOMES = {
     "AlphaK": "privacy.alpha_k",
     "Applied": "life.apply",
     "Certified": "report.verify_certificate",
+    "ColumnChange": "run.drift",
     "CountTable": "study.tabulate",
     "Audit": "study.audit.attack_context",
     "BetaLikeness": "privacy.relative_frequency",
@@ -83,6 +86,8 @@ _HOMES = {
     "DataError": "errors",
     "DeltaDisclosure": "privacy.relative_frequency",
     "DeltaPresence": "privacy.delta_presence",
+    "Drift": "run.drift",
+    "DriftError": "errors",
     "Explanation": "study.explain",
     "Finding": "study.audit.attack_context",
     "HierarchyError": "errors",
@@ -113,6 +118,7 @@ _HOMES = {
     "Taxonomy": "hierarchy",
     "Utility": "study.utility",
     "Verification": "publish.verify",
+    "accept_drift": "run.drift",
     "algorithms": "registry",
     "anonymize": "api",
     "anonymize_tables": "api",
@@ -120,6 +126,7 @@ _HOMES = {
     "audit": "study.audit",
     "compare": "study.compare",
     "date_hierarchy": "hierarchy",
+    "drift": "run.drift",
     "explain": "study.explain",
     "frequency_hierarchy": "hierarchy",
     "interval_hierarchy": "hierarchy",
@@ -155,11 +162,14 @@ __all__ = [
     "Audit",
     "BetaLikeness",
     "Certified",
+    "ColumnChange",
     "Comparison",
     "CountTable",
     "DataError",
     "DeltaDisclosure",
     "DeltaPresence",
+    "Drift",
+    "DriftError",
     "Explanation",
     "Finding",
     "HierarchyError",
@@ -190,6 +200,7 @@ __all__ = [
     "Taxonomy",
     "Utility",
     "Verification",
+    "accept_drift",
     "algorithms",
     "anonymize",
     "anonymize_tables",
@@ -198,6 +209,7 @@ __all__ = [
     "compare",
     "datasets",
     "date_hierarchy",
+    "drift",
     "explain",
     "frequency_hierarchy",
     "interval_hierarchy",

@@ -58,6 +58,16 @@ class JobError(ShoalError):
     """A job file cannot be read or contradicts itself."""
 
 
+class DriftError(ShoalError):
+    """The table is no longer the one that a job describes.
+
+    Attributes:
+        changes: how it differs (`shoal.run.drift.ColumnChange`).
+    """
+
+    changes: tuple[Any, ...] = ()
+
+
 class AlgorithmError(ShoalError):
     """The chosen algorithm cannot work on this table (it needs a hierarchy, say)."""
 

@@ -22,7 +22,7 @@ from shoal.profile.roles import _SAYS
 from shoal.profile.suggest import suggest_job
 from shoal.publish.danger import says_nearly_unique
 from shoal.publish.judgement import Counted, judge
-from shoal.publish.people import doubt_of_pseudonyms
+from shoal.publish.release_data import doubt_of_pseudonyms
 from shoal.publish.verification_terms import promises_of
 from shoal.publish.verify import WholePromise, people_check, promise_check, size_check, whole_check
 from shoal.runtime.progress import Pace
@@ -36,7 +36,7 @@ from shoal.study.findings import (
     price_of,
     told_of_relations,
 )
-from shoal.study.trials import Measured, Trial
+from shoal.study.trials import Trial, TrialResult
 from shoal.table.schema import COLUMN_ROWS, Column, Role, Schema, build_schema
 
 GERMAN, ENGLISH = Language("de"), Language("en")
@@ -130,7 +130,7 @@ def test_all_that_stands_out_is_said_in_german():
         assert in_german(finding.sentence)
     assert "'a', 'b' und 'c' folgen" in in_german(told_of_relations("abc", None).sentence)
     column = Column(name="a", role=Role.QUASI_IDENTIFIER)
-    before = Measured({"a": 0.02}, None, None, Schema((column,)), {"a": 0.4})
+    before = TrialResult({"a": 0.02}, None, None, Schema((column,)), {"a": 0.4})
     after = replace(before, covered={"a": 0.1})
     who = replace(before, schema=Schema((column, Column(name="p", role=Role.PERSON))))
     for found in (

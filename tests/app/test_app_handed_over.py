@@ -158,7 +158,7 @@ def test_the_dictionary_of_labels_holds_what_is_published_and_the_secret_half_st
 
 
 def test_a_value_of_a_row_that_is_left_out_is_not_in_the_dictionary():
-    from shoal.publish.labels import label_rows
+    from shoal.publish.release_data import label_rows
 
     paths = {"a": ["x", "*"], "b": ["x", "*"], "c": ["y", "*"], "d": ["y", "*"], "e": ["*"]}
     rows = ["a", "a", "b", "c", "c", "d", None, "e"]

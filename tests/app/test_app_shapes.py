@@ -38,3 +38,21 @@ def test_a_file_of_this_shape_is_opened_shown_and_released_as_init_proposes(name
     released = re.findall(r'href="([^"]*/table[^"]*)"', text)
     for each in (text, *(pages.get(link).text for link in released)):
         assert "SECRET" not in each
+
+
+def test_the_sentence_of_k_says_whom_it_protects_from(pages, patients):
+    pages.drop("patients.csv", patients)
+    pages.post("/columns/1", {"role": "quasi-identifier"})
+    pages.post("/columns/2", {"role": "quasi-identifier"})
+    whole = pages.get("/promises").text
+    assert "Whoever knows all of these about a person" in whole
+    for changes, said in (
+        ({"knows": 1}, "Somebody who knows at most 1 of these "),
+        ({"combinations": [["age"]]}, "Somebody who knows a chosen combination of columns"),
+        ({"knows": 1, "style": {"cells": "shuffled"}}, "That a person is in the table is not"),
+    ):
+        pages.work.update(**{"knows": None, "combinations": None, "style": None} | changes)
+        for page in ("/promises", "/run"):
+            text = pages.get(page).text
+            assert said in text, (changes, page)
+            assert "Whoever knows all of these about a person" not in text

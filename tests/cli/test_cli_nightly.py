@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.io import atomic
+from shoal.io import temporaries
 from shoal.run.job import EVENTS
 
 JOB = """
@@ -81,7 +81,7 @@ def test_the_next_run_removes_what_a_killed_one_left_and_says_so(job):
     assert subprocess.run(half, check=False).returncode < 0
     left = [each.name for each in folder.iterdir() if each.name.startswith(".shoal-")]
     assert len(left) == 2
-    mine = folder / f"{atomic._ours()}{os.getpid()}-beside.tmp"
+    mine = folder / f"{temporaries._ours()}{os.getpid()}-beside.tmp"
     foreign = folder / ".shoal-0000abcd-1-other.tmp"
     for each in (mine, foreign):
         each.write_text("of somebody who is still at work")
@@ -96,7 +96,7 @@ def test_the_next_run_removes_what_a_killed_one_left_and_says_so(job):
 
 def test_a_folder_without_leftovers_is_left_alone(tmp_path):
     (tmp_path / ".shoal-notes").write_text("mine")
-    assert atomic.remove_leftovers([tmp_path, Path(tmp_path)]) == 0
+    assert temporaries.remove_leftovers([tmp_path, Path(tmp_path)]) == 0
     assert (tmp_path / ".shoal-notes").exists()
 
 

@@ -10,6 +10,7 @@ import shoal
 import shoal.engine.local  # which must not find a polish that a test has replaced
 from shoal.algorithm.auto import Auto
 from shoal.engine import refine_across_blocks as polish
+from shoal.measure.base import LogForm
 from shoal.search.refine import EFFORTS, hot_sweeps
 from shoal.search.scan import Effort
 from shoal.table.partition import Partition
@@ -125,12 +126,14 @@ def test_hot_sweeps_end_below_cold_ones_and_never_above_what_was_given(monkeypat
     assert found[1] < found[0]
 
 
-def test_wide_and_large_tables_have_fewer_hot_sweeps():
-    def hot(columns, rows):
-        run = SimpleNamespace(model=SimpleNamespace(forms=[0] * columns), all_rows=rows)
-        return polish._fewer_hot(run, Effort(hot=(20, 20))).hot[0]
+def test_wide_and_large_tables_and_measures_of_logarithms_have_fewer_hot_sweeps():
+    def hot(columns, rows, form=0, size=0):
+        run = SimpleNamespace(model=SimpleNamespace(forms=[form] * columns), all_rows=rows)
+        return polish._fewer_hot(run, Effort(hot=(20, 20), logs=0.5)).hot[size]
 
     assert hot(8, 30_000) == 20
+    logs = LogForm(np.ones((2, 1), np.int64), 0.0)
+    assert [hot(8, 30_000, logs, size) for size in (0, 1)] == [20, 10]
     assert 0 < hot(8, 300_000) < 20
     assert 0 < hot(25, 30_000) < 20
     assert hot(60, 300_000) == 0

@@ -8,7 +8,17 @@ import polars as pl
 import pytest
 
 import shoal
-from fuzz import extremes, further, handmade, kept_files, populations, sequences, visitors
+from fuzz import (
+    extremes,
+    further,
+    handmade,
+    kept_files,
+    linked,
+    narrower,
+    populations,
+    sequences,
+    visitors,
+)
 from fuzz.bytes import Published
 from fuzz.counted import miscounted, off_the_grid
 from fuzz.further import broken_together
@@ -306,3 +316,119 @@ def test_a_release_file_that_ends_in_a_traceback_is_found(monkeypatch):
 
     monkeypatch.setattr(module, "_parsed", falling_over)
     assert CRASHED in verdicts(kept_files.run, "kept", 4)
+
+
+# Known columns, strata, shuffled cells.
+
+
+def small_case(rows, k=2, privacy=()):
+    """A table of ages, towns and illnesses."""
+    ages, towns, ills = zip(*rows, strict=True)
+    columns = [
+        Column("age", "quasi", "numeric", "i64", list(ages)),
+        Column("town", "quasi", "flat", "text", list(towns)),
+        Column("ill", "sensitive", "", "text", list(ills)),
+    ]
+    return Case("", columns, k, options={"algorithm": "auto"}, privacy=list(privacy))
+
+
+ROWS = [(1, "a", "x"), (1, "a", "y"), (2, "b", "x"), (2, "b", "y")]
+
+
+def test_a_class_of_known_columns_that_is_too_small_is_found():
+    case = small_case(ROWS)
+    whole = Published(["age", "town", "ill"], [("1", "a", "x"), ("1", "a", "y"),
+                                               ("2", "b", "x"), ("2", "b", "y")])  # fmt: skip
+    crossed = Published(whole.names, [("1", "a", "x"), ("1", "b", "y"),
+                                      ("2", "b", "x"), ("2", "a", "y")])  # fmt: skip
+    assert narrower.miscounted(case, whole, {"knows": 2}) == []
+    assert narrower.miscounted(case, crossed, {"combinations": [["age"]]}) != []  # not from rows
+    assert any("a class of 1" in each for each in narrower.miscounted(case, crossed, {"knows": 2}))
+    told = small_case(ROWS, privacy=[DISTINCT])
+    same = Published(whole.names, [("1", "a", "x"), ("1", "a", "x"), *whole.rows[2:]])
+    assert any("broken" in each for each in narrower.miscounted(told, same, {"knows": 1}))
+
+
+def test_a_stratum_that_is_generalised_is_found():
+    case = small_case(ROWS)
+    wide = Published(["age", "town", "ill"], [("*", "{a, b}", ill) for _, _, ill in ROWS])
+    found = narrower.miscounted(case, wide, {"within": "town"})
+    assert any("which no row has" in each for each in found)
+
+
+def test_a_shuffled_group_that_is_too_small_or_holds_a_foreign_cell_is_found():
+    case, asked = small_case(ROWS), {"style": {"cells": "shuffled"}}
+    names = ["group", "age", "town", "ill"]
+    whole = [("1", 1, "a", "x"), ("1", 1, "a", "y"), ("2", 2, "b", "x"), ("2", 2, "b", "y")]
+    assert narrower.miscounted(case, Published(names, whole), asked) == []
+    alone = [*whole[:3], ("3", 2, "b", "y")]
+    assert any("k is 1" in e for e in narrower.miscounted(case, Published(names, alone), asked))
+    twice = [*whole[:3], ("2", 1, "b", "y")]
+    found = narrower.miscounted(case, Published(names, twice), asked)
+    assert any("cells that no row has" in each for each in found)
+
+
+def test_known_columns_that_are_not_kept_are_found_in_a_run(monkeypatch):
+    """The search is given half the k that was asked; its release says so, and is refused."""
+    from shoal.search import limited
+
+    real = limited.cells_for
+
+    def lax(table, run, known):
+        return real(table, replace(run, k=max(run.k // 2, 1)), known)
+
+    monkeypatch.setattr("shoal.engine.limited.cells_for", lax)
+    monkeypatch.setattr("fuzz.narrower.WAYS", ("knows",))
+    assert BROKEN in verdicts(narrower.run, "narrower", 12)
+
+
+# Several tables.
+
+SAID = {
+    "t0": {"key": "key", "quasi": ["sex"], "items": ["codes"]},
+    "t1": {"key": None, "link": "up", "above": "t0", "quasi": ["ward"], "items": []},
+}
+
+
+def joined_tables(stays):
+    people = Published(["key", "sex", "codes"], [(p, "f", "x|y") for p in "abcd"])
+    return {"t0": people, "t1": Published(["up", "ward"], stays)}
+
+
+def test_events_that_too_few_people_have_are_found():
+    alike = [(person, ward) for person in "abcd" for ward in "uv"]
+    assert linked.miscounted(joined_tables(alike), SAID, 4, 3) == []
+    alone = [*alike, ("a", "w")]
+    assert linked.miscounted(joined_tables(alone), SAID, 4, 1) == [
+        "who knows 1 events finds 1, promised 4"
+    ]
+    twice = [*alike, ("a", "u")]  # a second stay of one kind
+    assert linked.miscounted(joined_tables(twice), SAID, 4, 1) == []
+    assert linked.miscounted(joined_tables(twice), SAID, 4, 2) != []
+    assert linked.miscounted(joined_tables([*alike, ("z", "u")]), SAID, 2, 1) == [
+        "a row of t1 hangs from nothing"
+    ]
+
+
+def test_events_that_are_not_hidden_are_found_in_a_run(monkeypatch):
+    """The search of events is given half the k; verification refuses what it made."""
+    from shoal.search import events
+
+    real = events.find_types
+
+    def lax(tables, labels, *, k, **more):
+        return real(tables, labels, k=max(k // 2, 1), **more)
+
+    monkeypatch.setattr("shoal.search.events.find_types", lax)
+    assert BROKEN in verdicts(linked.run, "linked", 12)
+
+
+def test_a_name_that_is_written_is_found(monkeypatch):
+    """Names are taken for what may be published."""
+    real = linked._job
+
+    def kept(*given):
+        return real(*given).replace('role = "identifier"', 'role = "insensitive"')
+
+    monkeypatch.setattr("fuzz.linked._job", kept)
+    assert LEAKED in verdicts(linked.run, "linked", 3)

@@ -63,6 +63,11 @@ OTHER = ["x", "y", "z"]
             datetime(1985, 2, 13, 13, 5),
         ),
         (["03FEB1985", "18APR1925", "01MAY2000"], "ddmmmyyyy", date(1985, 2, 3)),
+        (["04/2021", "12/1999", "1/2000"], "mm/yyyy", date(2021, 4, 1)),
+        (["04.2021", "12.1999", "01.2000"], "mm.yyyy", date(2021, 4, 1)),
+        (["2021-04", "1999-12", "2000-01"], "yyyy-mm", date(2021, 4, 1)),
+        (["Apr 2021", "Dez. 1999", "Jan 2000"], "mmm yyyy", date(2021, 4, 1)),
+        (["April 2021", "Dezember 1999", "März 2000"], "mmmm yyyy", date(2021, 4, 1)),
         (["03FEB85", "18APR25", "01MAY00"], f"ddmmmyy since {NOW - 99}", date(1985, 2, 3)),
         (
             ["03FEB1985:10:30:00", "18APR1925:00:00:01", "01MAY2000:23:59:59"],
@@ -129,6 +134,10 @@ def test_a_spelling_is_found_told_and_read(reading, cells, spelling, first):
         ["(-1,5)", "3,5", "2,5)"],
         ["12-", "13-", "(14)"],
         ["03FEX1985", "18APR1925", "01MAY2000"],
+        ["12/2019", "13/2019", "1/2020"],  # files of a court
+        ["2019-20", "2020-21", "2021-22"],  # school years
+        ["2009-10", "2010-11", "2011-12"],
+        ["1/2", "3/4", "7/8"],
     ],
 )
 def test_what_is_no_date_or_number_in_one_way_stays_text(reading, cells):
@@ -272,3 +281,69 @@ def test_sheets_and_lines_of_json_are_looked_at_too(tmp_path):
     for name in ("t.xlsx", "t.jsonl"):
         frame = read_table(tmp_path / name, guess=True)
         assert frame.rows() == [(date(1925, 4, 18), 1234.5), (date(1990, 2, 1), 12.0)]
+
+
+NUMBERS = [str(n) for n in range(11, 71)]
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        *("<5", "< 5", "<=5", "≤ 5", ">= 90", "> 90", "90+", "90 +", "über 90", "unter 5"),
+        *("90 and older", "90 und mehr", "at least 90", "under 5", "<0,5", "90 ou plus"),
+    ],
+)
+def test_numbers_with_bounds_among_them_stay_text_and_are_asked_about(reading, bound):
+    for cells in ([*NUMBERS, bound], [bound, *NUMBERS]):
+        frame, how = reading(cells, ["x"] * 61)
+        assert frame.get_column("c1").to_list() == cells
+        (asked,) = how.doubts
+        assert "'c1' looks like numbers, but 1 of its 61 different values are bounds" in asked
+        assert bound not in asked
+        frame, how = reading(cells, ["x"] * 61, missing_codes={"c1": [bound]})
+        assert frame.get_column("c1").dtype.is_integer()
+        assert how.doubts == []
+        _, how = reading(cells, ["x"] * 61, read_as={"c1": "text"})
+        assert how.doubts == []
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["0", "1", "2", "3+"],  # steps of a scale
+        [*NUMBERS, "12a"],  # numbers of houses
+        [*NUMBERS, "V27"],  # codes
+        ["<5", "5-9", "10-14", "15+"] * 4,
+        [*(f"{n}+" for n in NUMBERS), "7"],
+        NUMBERS,
+    ],
+)
+def test_what_holds_no_bounds_among_numbers_is_not_asked_about(reading, cells):
+    _, how = reading(cells, ["x"] * len(cells))
+    assert how.doubts == []
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["12:05 Uhr", "7:30 Uhr", "23:59 Uhr"],
+        ["12.05 Uhr", "7 Uhr", "23.59 Uhr"],
+        ["12:05", "07:30", "23:59"],
+        ["12:05:10", "7:30:00", "0:00:01"],
+        ["7:30 pm", "12:05 am", "1 p.m."],
+        ["12h05", "7h30", "23h59"],
+    ],
+)
+def test_times_of_the_day_stay_text_and_are_asked_about(reading, cells):
+    frame, how = reading(cells, OTHER)
+    assert frame.get_column("c1").to_list() == cells
+    (asked,) = how.doubts
+    assert "'c1' holds times of the day" in asked
+    assert not any(cell in asked for cell in cells)
+    _, how = reading(cells, OTHER, read_as={"c1": "text"})
+    assert how.doubts == []
+
+
+def test_months_do_not_tell_which_of_day_and_month_comes_first(reading):
+    _, how = reading(["04/2021", "12/1999"], ["01/02/1985", "03/04/1999"])
+    assert [each for each in how.doubts if "'c2'" in each]

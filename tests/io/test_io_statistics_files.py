@@ -2,11 +2,13 @@
 
 import datetime as dt
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 import shoal
+from shoal.cli.program import run
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import watching_inputs
 from shoal.io.read import read_table
@@ -129,3 +131,38 @@ def test_without_the_package_it_is_one_sentence(survey, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     with pytest.raises(DataError, match=r"install 'shoal-anonymity\[stats\]'"):
         read_table(survey)
+
+
+# Files that the programs themselves wrote: the same table in three formats (iris/LICENSE).
+IRIS = Path(__file__).parent / "iris"
+
+
+@pytest.fixture(scope="module")
+def flowers():
+    frames = [read_table(IRIS / f"iris.{ending}") for ending in ("sas7bdat", "sav", "dta")]
+    names = ["sepal_length", "sepal_width", "petal_length", "petal_width", "species"]
+    return [frame.rename(dict(zip(frame.columns, names, strict=True))) for frame in frames]
+
+
+def test_files_of_sas_spss_and_stata_that_they_wrote_hold_the_same_table(flowers):
+    of_sas, of_spss, of_stata = flowers
+    assert of_spss.shape == (150, 5)
+    assert of_spss.equals(of_stata)  # whose numbers have seven digits
+    # SAS kept the species in six letters.
+    assert of_sas.equals(of_spss.with_columns(pl.col("species").str.slice(0, 6)))
+    assert of_spss.row(0) == (5.1, 3.5, 1.4, 0.2, "setosa")  # the label of code 1
+    assert of_spss["species"].value_counts().sort("species").rows() == [
+        *(("setosa", 50), ("versicolor", 50), ("virginica", 50)),
+    ]
+
+
+@pytest.mark.parametrize("ending", ["sas7bdat", "sav", "dta"])
+def test_a_file_of_each_program_is_looked_at_and_anonymized_on_the_command_line(tmp_path, ending):
+    source, job, safe = IRIS / f"iris.{ending}", tmp_path / "job.toml", tmp_path / "safe.csv"
+    assert run(["init", str(source), "-o", str(job)]) == 0
+    length, *others, species = read_table(source).columns
+    asked = ["--qi", length, "--insensitive", species, "--drop", ",".join(others), "-k", "5"]
+    assert run(["anonymize", str(source), "-o", str(safe), *asked]) == 0
+    found = read_table(safe)
+    assert found.columns == [length, species]
+    assert found.group_by(length).len()["len"].min() >= 5

@@ -13,7 +13,7 @@ import shoal
 from shoal.archive.kept import keep
 from shoal.errors import OptionError, PromiseError
 from shoal.life.guarantee import Stories, few_missing, judge_over_all
-from shoal.publish.people import PublishedTable
+from shoal.publish.release_data import PublishedTable
 
 QI = ["age"]
 

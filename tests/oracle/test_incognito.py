@@ -14,7 +14,7 @@ from tests.helpers.tree_tables import PATHS, generalise, tree_tables
 
 import shoal
 from shoal.algorithm import incognito
-from shoal.algorithm.incognito import Incognito, Lattice, Search
+from shoal.algorithm.incognito import Incognito, LatticeSearch, LevelLattice
 from shoal.errors import AlgorithmError
 from shoal.hierarchy import Taxonomy
 from shoal.kernels.lattice import roll_up
@@ -113,7 +113,7 @@ def published_cells(table, partition):
 
 def check(frame, table, run, allowed=0):
     brute = Brute(frame, table, run, allowed)
-    search = Search(Lattice(table), table, run)
+    search = LatticeSearch(LevelLattice(table), table, run)
     minimal = search.minimal_nodes()
     assert len(minimal) == len(set(minimal))
     assert set(minimal) == brute.minimal()
@@ -195,7 +195,7 @@ def square(names):
 def test_nodes_of_equal_loss_are_chosen_by_height_then_by_the_first_columns(names, kept):
     table = square(list(enumerate(names)))
     run = make_run(table, "ncp", k=2, seed=0)
-    assert len(Search(Lattice(table), table, run).minimal_nodes()) == 2
+    assert len(LatticeSearch(LevelLattice(table), table, run).minimal_nodes()) == 2
     partition = Incognito().partition(table, run)
     for attribute in table.attributes:
         exact = attribute.name == kept
@@ -209,7 +209,7 @@ def test_the_search_does_not_depend_on_which_frequency_sets_are_kept(monkeypatch
 
     def search_all():
         return [
-            Search(Lattice(table), table, run).minimal_nodes()
+            LatticeSearch(LevelLattice(table), table, run).minimal_nodes()
             for (_, table), run in zip(tables, runs, strict=True)
         ]
 
@@ -238,8 +238,8 @@ def test_lines_that_stand_for_several_rows_are_searched_like_the_rows(privacy, a
         codes = [a.codes for a in table.attributes]
         alike = Partition.of_equal_rows([*codes, table.sensitive[0].codes])
         lines = table.take(alike.heads)
-        of_rows = Search(Lattice(table), table, run)
-        of_lines = Search(Lattice(lines, alike.sizes), lines, run)
+        of_rows = LatticeSearch(LevelLattice(table), table, run)
+        of_lines = LatticeSearch(LevelLattice(lines, alike.sizes), lines, run)
         assert set(of_lines.minimal_nodes()) == set(of_rows.minimal_nodes())
         node = of_rows.best()
         assert of_lines.best() == node
@@ -257,7 +257,7 @@ def test_people_of_lines_that_stand_for_no_row_are_counted():
     schema = Schema((Column(name="flat", role=Role.QUASI_IDENTIFIER, kind=Kind.FLAT),))
     lines = replace(encode(frame, schema), person=np.array([0, 1, 2, 3, 4], np.int32))
     run = make_run(lines, "ncp", k=3, seed=0, max_suppressed=6)
-    search = Search(Lattice(lines, np.array([6, 0, 9, 0, 0])), lines, run)
+    search = LatticeSearch(LevelLattice(lines, np.array([6, 0, 9, 0, 0])), lines, run)
     partition = search.publish((0,))
     assert partition.labels.tolist() == [-1, -1, 0, 0, 0]
     full = 6 * search.loss((1,)) // 15

@@ -17,8 +17,8 @@ from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.base import options_of
 from shoal.privacy.l_diversity import LDiversity
 from shoal.privacy.relative_frequency import BetaLikeness, DeltaDisclosure
+from shoal.privacy.release_wide import PopulationModel
 from shoal.privacy.t_closeness import TCloseness
-from shoal.privacy.whole import PopulationModel
 from shoal.publish.verify import in_people
 from shoal.registry import load, privacy_models
 from shoal.table.encode import EncodedTable

@@ -8,7 +8,7 @@ import pytest
 
 import shoal
 from shoal.publish.reader_view import (
-    Groups,
+    PublishedGroups,
     merged_facts,
     part_of_facts,
     read_by_people,
@@ -120,7 +120,7 @@ def test_sizes_counted_by_size_tell_what_the_sizes_themselves_tell():
     rng = np.random.default_rng(4)
     for number in (1, 2, 7, 40):
         sizes = rng.integers(2, 9, number)
-        told = Groups(np.repeat(np.arange(number), sizes), sizes).by_size
+        told = PublishedGroups(np.repeat(np.arange(number), sizes), sizes).by_size
         assert told.number == number
         assert (told.smallest, told.largest) == (sizes.min(), sizes.max())
         assert told.median == np.median(sizes)

@@ -353,3 +353,103 @@ def test_means_cannot_be_audited():
     release = make_release(table, style={"numeric": "mean"})
     with pytest.raises(shoal.DataError, match="published as mean"):
         release.audit(table)
+
+
+# -- the attacker who is meant ---------------------------------------------------------
+
+
+def what_sets_say(original, published, known, column="ill"):
+    """Returns the chance to pick each person's row and the belief, by the worst combination."""
+    chances, beliefs = [], []
+    rows = published.rows(named=True)
+    for person in original.rows(named=True):
+        sets = [
+            {place for place, row in enumerate(rows) if all(covers(row[c], person[c]) for c in one)}
+            for one in known
+        ]
+        chances.append(max(1 / len(each) for each in sets))
+        beliefs.append(
+            max(sum(rows[p][column] == person[column] for p in each) / len(each) for each in sets)
+        )
+    return chances, beliefs
+
+
+THREE = ["age", "town", "weight"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ({"knows": 1}, [["age"], ["town"], ["weight"]]),
+        ({"knows": 2}, [list(each) for each in combinations(THREE, 2)]),
+        ({"combinations": [["town", "weight"]]}, [["town", "weight"]]),
+        ({"knows": 1, "combinations": [THREE]}, [["age"], ["town"], ["weight"], THREE]),
+    ],
+)
+def test_the_attacker_who_is_meant_reaches_what_sets_say(seed, said, known):
+    table = make_table(seed, 60)
+    options = {"algorithm": "auto", **said}
+    release = make_release(table, k=4, **options)
+    chances, beliefs = what_sets_say(table, release.frame, known)
+    found = release.audit(table)
+    meant = found["linkage: the attacker who is meant"]
+    assert meant.rate == pytest.approx(np.mean(chances))
+    assert meant.worst == pytest.approx(max(chances))
+    assert meant.worst <= 1 / 4
+    believed = found["secret ill: belief of the attacker who is meant"]
+    assert believed.rate == pytest.approx(np.mean(beliefs))
+    assert believed.worst == pytest.approx(max(beliefs))
+    certain = found["secret ill: certain to the attacker who is meant"]
+    assert certain.rate == pytest.approx(np.mean([each == 1 for each in beliefs]))
+    # the one who knows everything is there as well, and gets further
+    assert found["linkage: prosecutor, 3 of 3 columns"].worst >= meant.worst
+    again = shoal.audit(
+        table,
+        release.frame,
+        quasi_identifiers=THREE,
+        sensitive="ill",
+        hierarchies={"town": TREE},
+        grid="none",
+        **said,
+    )
+    assert again["linkage: the attacker who is meant"] == meant
+
+
+def test_a_class_that_is_too_small_is_found_by_the_attacker_who_is_meant():
+    table = pl.DataFrame(
+        {
+            "age": [30, 30, 40, 40, 30],
+            "town": ["a", "a", "b", "b", "b"],  # the last is alone with both, and with neither
+            "ill": ["flu", "flu", "gout", "flu", "gout"],
+        }
+    )
+    published = table.with_columns(pl.col("age").cast(pl.String))
+    one, both = (audit(table, published, kinds={"age": "numeric"}, knows=knows) for knows in (1, 2))
+    meant = "linkage: the attacker who is meant"
+    assert (one[meant].worst, both[meant].worst) == (pytest.approx(1 / 2), 1.0)
+    certain = "secret ill: certain to the attacker who is meant"
+    assert [each[certain].rate for each in (one, both)] == pytest.approx([2 / 5, 3 / 5])
+
+
+def test_without_limited_knowledge_there_is_no_other_attacker():
+    table = make_table(1)
+    assert not [name for name in make_release(table).audit(table) if "who is meant" in name]
+
+
+def test_too_many_combinations_are_drawn_and_a_note_says_so(monkeypatch):
+    from shoal.study.audit import limited
+
+    monkeypatch.setattr(limited, "_WORK", 1)
+    monkeypatch.setattr(limited, "_FEWEST", 2)
+    table = make_table(1, 60)
+    found = make_release(table, k=4, algorithm="auto", knows=2).audit(table)
+    assert any("tried 2 of the 3 combinations" in note for note in found.notes)
+    assert found["linkage: the attacker who is meant"].worst <= 1 / 4
+
+
+def test_a_combination_of_another_column_is_refused():
+    table = make_table(1)
+    release = make_release(table)
+    with pytest.raises(shoal.OptionError, match="no quasi-identifier"):
+        audit(table, release.frame, hierarchies={"town": TREE}, combinations=[["ill"]])

@@ -10,7 +10,7 @@ from tests.helpers.effort import share
 
 import shoal
 from shoal.errors import DataError, OptionError, PromiseError, RoleError
-from shoal.study.count_bounds import HIDDEN, Bounds, Rule, too_narrow
+from shoal.study.count_bounds import HIDDEN, CountBounds, RoundingRule, too_narrow
 from shoal.study.tabulate import COUNT, STAR, TOTAL, count_rule, parse_counts, read_counts
 
 # -- an oracle: every table that could have been counted, one after the other ---------------------
@@ -110,7 +110,7 @@ def test_bounds_are_those_of_trying_all_tables(shape, seed):
         (counts > 0) & ((counts < 3) | (rng.random(counts.shape) < 0.4)), HIDDEN, counts
     )
     shown.flat[-1] = counts.flat[-1]  # the number of all people bounds every other
-    bounds, rule = Bounds(shown, Rule(3)), Rule(3)
+    bounds, rule = CountBounds(shown, RoundingRule(3)), RoundingRule(3)
     largest = int(counts.flat[-1])
     possible = possible_by_trying(shown, 3, 1, lambda _: range(largest + 1))
     for line, numbers in possible.items():
@@ -122,14 +122,14 @@ def test_bounds_are_those_of_trying_all_tables(shape, seed):
 def test_a_small_number_that_follows_from_its_total_is_found():
     # 20 people, 18 of them in the other cell: two are left, whatever is hidden
     shown = np.array([[18, HIDDEN, 20], [15, 12, 27], [33, HIDDEN, 47]])
-    assert too_narrow(shown, Rule(5)) == [(0, 1), (2, 1)]
-    table = shoal.CountTable(("a", "b"), (("x", "y"), ("u", "v")), shown, Rule(5))
+    assert too_narrow(shown, RoundingRule(5)) == [(0, 1), (2, 1)]
+    table = shoal.CountTable(("a", "b"), (("x", "y"), ("u", "v")), shown, RoundingRule(5))
     with pytest.raises(PromiseError, match=r"2 hidden numbers .* fewer than 5"):
         table.verify()
 
 
 def test_a_small_number_that_is_shown_is_found():
-    table = shoal.CountTable(("a",), (("x", "y"),), np.array([3, 17, 20]), Rule(5))
+    table = shoal.CountTable(("a",), (("x", "y"),), np.array([3, 17, 20]), RoundingRule(5))
     with pytest.raises(PromiseError, match="below its minimum"):
         table.verify()
 
@@ -137,7 +137,7 @@ def test_a_small_number_that_is_shown_is_found():
 def test_numbers_that_contradict_each_other_are_an_error():
     shown = np.array([[HIDDEN, 10, 12], [HIDDEN, 10, 30], [5, 20, 42]])
     with pytest.raises(DataError, match="contradict"):
-        too_narrow(shown, Rule(3))
+        too_narrow(shown, RoundingRule(3))
 
 
 def test_totals_hide_nothing_where_nothing_is_small():
@@ -173,7 +173,7 @@ def test_rounded_numbers_are_the_nearest_multiples():
 
 @pytest.mark.parametrize("base", [1, 2, 5, 10])
 def test_the_range_of_a_shown_number_holds_what_rounds_to_it(base):
-    rule = Rule(4, base)
+    rule = RoundingRule(4, base)
     for shown in range(0, 41, base):
         least, most = rule.range_of(shown)
         there = [n for n in (0, *range(4, 60)) if int(rule.shown(np.array(n))) == shown]
@@ -334,7 +334,7 @@ def test_bounds_are_whole_where_corners_are_not():
                 rows.append(np.array(inside, float))
                 ends.append(shown[line])
         equal = optimize.LinearConstraint(np.array(rows), ends, ends)
-        bounds = Bounds(shown, Rule(3))
+        bounds = CountBounds(shown, RoundingRule(3))
         for place in [(0, 0, 0), (1, 2, 0), (2, 1, 1)]:
             cost = np.array([float(each == place) for each in np.ndindex(3, 3, 3)])
             found = [

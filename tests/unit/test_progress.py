@@ -2,6 +2,7 @@
 
 import io
 import re
+import sys
 
 from shoal.runtime import progress
 from shoal.runtime.progress import COMPILING, Pace, PlainLines, close_display, showing_progress
@@ -114,6 +115,7 @@ def test_compiling_has_a_share_and_no_pace(capsys, monkeypatch):
 def test_what_was_compiled_meanwhile_does_not_pass_for_slow_work(monkeypatch):
     compiled = [0.0]
     monkeypatch.setattr("shoal.runtime.progress.compiled_seconds", lambda: compiled[0])
+    monkeypatch.setitem(sys.modules, "numba", None)  # nothing is asked without it
     pace = Pace()
     pace.text(0, 500, "clustering", 0.0)
     compiled[0] = 30.0

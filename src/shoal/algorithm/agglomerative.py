@@ -89,17 +89,17 @@ class _Pool:
             numbers, starts = similar_blocks(table.take(heads), BLOCK_CLUSTERS)
         place = np.empty(len(small), np.int64)
         place[numbers] = np.arange(len(small))
-        seen = twins[numbers]
-        known = seen >= 0
+        twin = twins[numbers]
+        known = twin >= 0
         return cls(
             take_groups(groups, numbers),
             small[numbers],
             _with_heap(
-                np.where(known, place[seen], -1),
-                seen,
+                np.where(known, place[twin], -1),
+                twin,
                 np.where(known, 0, -FAR),
-                np.maximum(seen, numbers),
-                np.minimum(seen, numbers),
+                np.maximum(twin, numbers),
+                np.minimum(twin, numbers),
             ),
             form_blocks(scanner, numbers, starts),
         )
@@ -121,14 +121,14 @@ class _Pool:
 
 def _with_heap(
     partner: NDArray[np.int64],
-    seen: NDArray[np.int64],
+    twin: NDArray[np.int64],
     distance: NDArray[np.int64],
     younger: NDArray[np.int64],
     older: NDArray[np.int64],
 ) -> Pairs:
     """Return pairs with all their clusters in the heap (a sorted list is one)."""
     heap = np.lexsort((older, younger, distance))
-    return Pairs(partner, seen, distance, younger, older, heap)
+    return Pairs(partner, twin, distance, younger, older, heap)
 
 
 def unify_small_clusters(table: EncodedTable, partition: Partition, run: Run) -> Partition:

@@ -205,7 +205,7 @@ class Auto(Algorithm):
         """Group the rows of a table."""
         if run.scanner.points is not None:
             # Microaggregate, then refine: for measures of means.
-            found = _held(create_algorithm("mdav"), table, run)
+            found = _partition_that_holds(create_algorithm("mdav"), table, run)
             for effort in self.seams:
                 found = self._refine(table, run, found, effort)
             return found
@@ -222,14 +222,17 @@ class Auto(Algorithm):
 
         # one group of all rows is only a start here, and never the cheapest
         silent = replace(run, warn=no_warning)
-        merged = [_held(each, table, silent) for each in (create_algorithm("kaca"), Mondrian())]
+        merged = [
+            _partition_that_holds(each, table, silent)
+            for each in (create_algorithm("kaca"), Mondrian())
+        ]
         starts = [_cheapest(merged, run)]
         tried = (grow_partition(table, run, free=free) for free in (run.k // 2, run.k))
         grown = [found for found in tried if found is not None]
         if grown:
             starts.append(_cheapest(grown, run))
         elif self.effort != "fast":
-            starts.append(_held(create_algorithm("sequential"), table, silent))
+            starts.append(_partition_that_holds(create_algorithm("sequential"), table, silent))
         quick = EFFORTS["fast"]
         return _cheapest([self._refine(table, run, start, quick) for start in starts], run)
 
@@ -314,6 +317,6 @@ def _cost(partition: Partition, run: Run) -> int:
     return int(GroupState(run.scanner, partition).costs.sum())
 
 
-def _held(algorithm: Algorithm, table: EncodedTable, run: Run) -> Partition:
+def _partition_that_holds(algorithm: Algorithm, table: EncodedTable, run: Run) -> Partition:
     found = algorithm.partition(table, run)
     return enforce(table, found, run.scanner, run.k, run.privacy, run.progress)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithm.base import Algorithm
-from shoal.algorithm.incognito import Lattice, Search, check_trees
+from shoal.algorithm.incognito import LatticeSearch, LevelLattice, check_trees
 
 if TYPE_CHECKING:
     from shoal.search.scan import Run
@@ -53,11 +53,11 @@ class Datafly(Algorithm):
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         check_trees(table.attributes, self.name)
-        lattice = Lattice(table)
+        lattice = LevelLattice(table)
         allowed = min(run.k, table.n_rows - 1)
         if run.max_suppressed is not None:
             allowed = min(allowed, run.max_suppressed)
-        search = Search(lattice, table, run, allowed)
+        search = LatticeSearch(lattice, table, run, allowed)
         node = (0,) * len(lattice.heights)
         while not search.keeps(node):
             run.progress(sum(node), sum(lattice.heights), "searching")
@@ -66,7 +66,7 @@ class Datafly(Algorithm):
         return search.publish(node)
 
 
-def _most_values(lattice: Lattice, node: tuple[int, ...]) -> int:
+def _most_values(lattice: LevelLattice, node: tuple[int, ...]) -> int:
     """Return the column with most distinct values of those that have a level above."""
     tuples = lattice.from_base(tuple(range(len(node))), node)[0].tuples
     number = [

@@ -75,7 +75,7 @@ class Incognito(Algorithm):
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         check_levels(table.attributes)
-        search = Search(Lattice(table), table, run)
+        search = LatticeSearch(LevelLattice(table), table, run)
         return search.publish(search.best())
 
 
@@ -86,7 +86,7 @@ class Frequencies(NamedTuple):
     counts: NDArray[np.int64]
 
 
-class Lattice:
+class LevelLattice:
     """The levels of every column, and the distinct tuples of the table.
 
     The rows of the table may be lines that stand for several rows each, or for none: a person who
@@ -165,11 +165,11 @@ class Lattice:
         return Frequencies(merged[:n], sums[:n]), group[:m]
 
 
-class Search:
+class LatticeSearch:
     """The search of all lattices, from single columns to the whole quasi-identifier."""
 
     def __init__(
-        self, lattice: Lattice, table: EncodedTable, run: Run, allowed: int | None = None
+        self, lattice: LevelLattice, table: EncodedTable, run: Run, allowed: int | None = None
     ) -> None:
         self.lattice = lattice
         self.person = table.person

@@ -328,11 +328,11 @@ class _Moves:
         list_recent(groups, scratch.query, recent)
         step = max(1, SLICE_JOINS // max(g, 1))
         moved = 0
-        at = told = 0
+        at = slice_end = 0
         while at < n:
-            if at >= told:
+            if at >= slice_end:
                 run.progress(at, n, Message("pass {n}", n=number + 1))
-                told = at + step
+                slice_end = at + step
             more, following = sequential_pass(
                 scanner.records,
                 groups,
@@ -340,7 +340,7 @@ class _Moves:
                 self.looks,
                 recent,
                 at,
-                min(n, told),
+                min(n, slice_end),
                 number,
                 self.ties,
                 int(limit),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from shoal.algorithm.base import Algorithm, check_choice
-from shoal.algorithm.incognito import Lattice, check_trees, node_costs
+from shoal.algorithm.incognito import LevelLattice, check_trees, node_costs
 from shoal.privacy.base import judge
 from shoal.search.enforce import count_people
 from shoal.table.partition import Partition
@@ -79,7 +79,7 @@ class TopDownSpecialization(Algorithm):
         return cuts.publish()
 
 
-class Step(NamedTuple):
+class Specialisation(NamedTuple):
     """A node of a cut with its children, and what they gain."""
 
     column: int
@@ -96,11 +96,11 @@ class Cuts:
     run: Run
     by_class: bool
     n_steps: int = 0
-    steps: list[Step] = field(default_factory=list)
+    steps: list[Specialisation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Begin at the roots."""
-        lattice = Lattice(self.table)
+        lattice = LevelLattice(self.table)
         self.base, self.tuple_of_row = lattice.base.tuples, lattice.tuple_of_row
         self.rows = lattice.base.counts
         self.cut = np.empty_like(self.base)
@@ -113,7 +113,7 @@ class Cuts:
             self.most_steps += tree.n_nodes - tree.n_leaves
             self._offer(j, tree.root)
 
-    def best_step(self) -> Step | None:
+    def best_step(self) -> Specialisation | None:
         """Return the valid step with the best score, None if none is left."""
         smallest = int(self._sizes(self.group).min())
         scored = []
@@ -129,7 +129,7 @@ class Cuts:
                 return self.steps[number]
         return None
 
-    def specialise(self, step: Step) -> None:
+    def specialise(self, step: Specialisation) -> None:
         """Replace a node by its children in all rows."""
         self.group = self._split(step)
         self.steps.remove(step)
@@ -160,16 +160,20 @@ class Cuts:
         if self.by_class:
             classes = self.table.sensitive[0].codes[rows]
             if len(np.unique(classes)) > 1:
-                self.steps.append(Step(j, node, child, _information_gain(of_row, classes)))
+                self.steps.append(
+                    Specialisation(j, node, child, _information_gain(of_row, classes))
+                )
         else:
             cost, classes = (
                 node_costs(self.run, j, self.table.attributes[j]),
                 self.run.scanner.classes,
             )
             saved = cost[node, classes[rows]] - cost[of_row, classes[rows]]
-            self.steps.append(Step(j, node, child, float(saved.sum()) / self.run.scanner.scale))
+            self.steps.append(
+                Specialisation(j, node, child, float(saved.sum()) / self.run.scanner.scale)
+            )
 
-    def _split(self, step: Step) -> NDArray[np.int64]:
+    def _split(self, step: Specialisation) -> NDArray[np.int64]:
         """Return the group of each tuple after a step."""
         child = np.where(
             self.cut[:, step.column] == step.node, step.child[self.base[:, step.column]], -1

@@ -156,13 +156,13 @@ def warm_up(
                     elif not _missing([task]):
                         del working[process]
                 time.sleep(0.05)
-            said = [process.communicate()[1] for process in started]
+            errors = [process.communicate()[1] for process in started]
         except BaseException:
             for process in started:
                 process.kill()
                 process.communicate()  # none is left behind
             raise
-    for process, text in zip(started, said, strict=True):
+    for process, text in zip(started, errors, strict=True):
         if process.returncode:
             raise RuntimeError((text.strip() or "the process was ended").splitlines()[-1])
     return FOLDER

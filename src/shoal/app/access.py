@@ -28,10 +28,11 @@ from uvicorn.protocols.utils import get_remote_addr
 
 from shoal.errors import OptionError
 from shoal.io.location import input_files, is_database, parse_location, typed_name
+from shoal.io.remote import is_remote
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -77,12 +78,21 @@ class Allowed:
         """Return the files that the settings name already."""
         return set()
 
+    def allow(self, names: Iterable[str]) -> None:
+        """Let pages open files that somebody named in the terminal."""
+        self._typed.update(names)
+
     def inside_root(self, path: str) -> Path:
         """Return a path that somebody typed or chose, if it lies where files may be opened.
 
         Raises:
             OptionError: it lies elsewhere; links are followed first.
         """
+        if is_remote(path):
+            raise OptionError(
+                "Pages open files of this machine and tables of databases, no objects of stores; "
+                "'shoal anonymize' does."
+            )
         if "\0" in path:
             raise OptionError("No name of a file holds the character NUL.")
         full = (self.root / Path(path).expanduser()).resolve()

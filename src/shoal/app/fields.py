@@ -13,6 +13,7 @@ from shoal.errors import OptionError, ShoalError
 from shoal.messages import Message
 from shoal.options import REQUIRED, choices_of
 from shoal.privacy.base import options_of
+from shoal.publish.limited import limited_of
 from shoal.registry import load
 from shoal.settings.job import JOB_OPTIONS
 from shoal.table.schema import COLUMN_ROWS
@@ -92,7 +93,7 @@ def column_fields(column: JobColumn, kind: Kind | None) -> list[Field]:
         kind: how the column is generalised.
     """
     return [
-        _field_of(row, row.name, getattr(column, row.name))
+        field_of(row, row.name, getattr(column, row.name))
         for row in COLUMN_ROWS.values()
         if row.card
         and row.is_for(column.role)
@@ -128,10 +129,10 @@ def _option_field(row: Option, job: Job) -> Field | None:
     if row.plain_type not in _KINDS:
         return None  # a table: said in a job file
     choices = _registered(row.name) if row.name in ("algorithm", "measure") else None
-    return _field_of(row, row.name, job.options.get(row.name), choices)
+    return field_of(row, row.name, job.options.get(row.name), choices)
 
 
-def _field_of(row: Option, name: str, value: Any, choices: tuple[str, ...] | None = None) -> Field:
+def field_of(row: Option, name: str, value: Any, choices: tuple[str, ...] | None = None) -> Field:
     """Return the field of an option that holds a value.
 
     Args:
@@ -252,7 +253,7 @@ def model_fields(table: Mapping[str, Any], place: int, sensitive: Sequence[str])
         sensitive: columns that it can be about.
     """
     return [
-        _field_of(
+        field_of(
             row,
             f"privacy.{place}.{row.name}",
             table.get(row.name),
@@ -278,9 +279,46 @@ def read_model(
     return changed
 
 
-def of_k(words: Language, k: int, quasi: Sequence[str], *, people: bool = False) -> str:
-    """Return what k promises to somebody who knows the quasi-identifiers."""
+def of_k(
+    words: Language, k: int, quasi: Sequence[str], *, people: bool = False, job: Job | None = None
+) -> str:
+    """Return what k promises to somebody who knows the quasi-identifiers.
+
+    Args:
+        words: the language.
+        k: what is promised.
+        quasi: the columns.
+        people: whether people are counted, and not rows.
+        job: says whether the attacker knows some of them only, and whether cells are shuffled.
+    """
     known = ", ".join(quasi[:6]) + (" …" if len(quasi) > 6 else "")
+    limited = limited_of(job.knows, job.combinations or ()) if job is not None else None
+    if job is not None and (job.style or {}).get("cells") == "shuffled":
+        return words(
+            "Every group has at least %(k)s rows, and what belongs to one row in it is hidden "
+            "(%(columns)s). That a person is in the table is not.",
+            columns=known,
+            k=words.number(k),
+        )
+    if limited:
+        who = words.translate(limited.who(len(quasi)))
+        texts = (
+            words(
+                "%(who)s finds at least %(k)s rows that fit (%(columns)s); whoever knows more of a "
+                "person may find the row.",
+                who=who[:1].upper() + who[1:],
+                columns=known,
+                k=words.number(k),
+            ),
+            words(
+                "%(who)s finds rows of at least %(k)s different people that fit (%(columns)s); "
+                "whoever knows more of a person may find the rows.",
+                who=who[:1].upper() + who[1:],
+                columns=known,
+                k=words.number(k),
+            ),
+        )
+        return texts[people]
     if people:
         return words(
             "Whoever knows all of these about a person (%(columns)s) finds rows of at least %(k)s "

@@ -105,7 +105,7 @@ def portable_job(job: Job, files: RunFiles, name: str | None = None) -> tuple[Jo
     columns = {}
     for column, said in job.columns.items():
         if isinstance(said.hierarchy, Path):
-            plain = _free_name(said.hierarchy.name, trees)
+            plain = free_name(said.hierarchy.name, trees)
             trees[plain] = said.hierarchy
             columns[column] = replace(said, hierarchy=Path("hierarchies") / plain)
         else:
@@ -124,7 +124,8 @@ def portable_job(job: Job, files: RunFiles, name: str | None = None) -> tuple[Jo
     return job.replaced(input=Input(**source), output=output, columns=columns), trees
 
 
-def _free_name(name: str, taken: dict[str, Path]) -> str:
+def free_name(name: str, taken: dict[str, Path]) -> str:
+    """Return a name that no other file has."""
     path, number, plain = Path(name), 2, name
     while plain in taken:
         plain, number = f"{path.stem}-{number}{path.suffix}", number + 1
@@ -140,7 +141,7 @@ def public_zip(files: RunFiles) -> bytes:
     found = files.public()
     if files.release.name not in found:
         raise DataError("The files of this run are no longer there; run it again.")
-    return _zip({name: path.read_bytes() for name, path in found.items()})
+    return zip_of({name: path.read_bytes() for name, path in found.items()})
 
 
 def private_zip(job: Job, files: RunFiles, name: str | None = None) -> bytes:
@@ -154,10 +155,11 @@ def private_zip(job: Job, files: RunFiles, name: str | None = None) -> bytes:
         content[files.public_key.name] = files.public_key.read_bytes()
     for plain, path in trees.items():
         content[f"hierarchies/{plain}"] = path.read_bytes()
-    return _zip(content)
+    return zip_of(content)
 
 
-def _zip(content: dict[str, bytes]) -> bytes:
+def zip_of(content: dict[str, bytes]) -> bytes:
+    """Return files as one, which tells nothing about when they were made."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in content.items():

@@ -10,8 +10,10 @@ not change.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import os
 import secrets
 import shutil
 import threading
@@ -24,6 +26,7 @@ import numpy as np
 
 from shoal.app.access import Opened
 from shoal.errors import JobError, OptionError
+from shoal.io.formats import COMPRESSIONS, ENDINGS
 from shoal.io.overwrite_guard import HowRead, watching_inputs
 from shoal.messages import packed, unpacked
 from shoal.profile.guess import spread_cells
@@ -215,6 +218,24 @@ def find_aside(asides: list[Aside], aside_id: str) -> Aside:
         if aside.id == aside_id:
             return aside
     raise OptionError("This work is no longer here.")
+
+
+JOB_ENDING = ".toml"
+
+
+def kind_of(entry: os.DirEntry[str]) -> str:
+    """Return what an entry of a folder is to the page: a folder, a table, a job or nothing."""
+    with contextlib.suppress(OSError):
+        if entry.is_dir():
+            return "folder"
+        name = entry.name.lower()
+        for ending in COMPRESSIONS:
+            name = name.removesuffix(ending)
+        if name.endswith(tuple(ENDINGS)):
+            return "table"
+        if name.endswith(JOB_ENDING):
+            return "job"
+    return ""
 
 
 _MOST_BARS = 16

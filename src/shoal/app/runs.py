@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.app.hand_over import RunFiles
 from shoal.errors import OptionError, ShoalError
-from shoal.publish.labels import dictionary_of
+from shoal.publish.release_data import dictionary_of
 from shoal.settings.job import JOB_OPTIONS, Job
 from shoal.settings.job_file import format_job, read_job
 from shoal.table.grid import parse_grid

@@ -29,7 +29,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shoal.app.access import LOGIN, Guard, Guarded, Opened, is_loopback, leads_to
-from shoal.app.steps import STEPS
+from shoal.app.several_files import is_of_several, open_several, read_behind, take_job_file
+from shoal.app.steps import SEVERAL, STEPS
 from shoal.app.tasks import Tasks, sentence_of
 from shoal.app.views import (
     LANGUAGE_COOKIE,
@@ -47,6 +48,7 @@ from shoal.app.views import (
 from shoal.app.workspace import Workspace, start_reading, user_folder
 from shoal.errors import OptionError, ShoalError
 from shoal.io.location import is_database
+from shoal.io.remote import is_remote
 from shoal.messages import Message
 from shoal.messages.language import LANGUAGES
 from shoal.settings.job_file import read_job
@@ -110,7 +112,10 @@ _LONGEST_LOGIN = 10_000  # bytes of a form of whom nobody knows
 
 def start(request: Request) -> Response:
     """Go to where the work stands."""
-    return to("/open" if work_of(request).table is None else "/columns")
+    work = work_of(request)
+    if work.source is None and work.several.opened:
+        return to(SEVERAL.path)
+    return to("/open" if work.table is None else "/columns")
 
 
 def task(request: Request) -> Response:
@@ -214,7 +219,7 @@ def create_app(work: Workspace, guard: Guard) -> Starlette:
         guard: who may ask.
     """
     routes: list[BaseRoute] = [*COMMON_PAGES]
-    for step in STEPS:
+    for step in (*STEPS, SEVERAL):
         found: list[Route] = import_module(f"shoal.app.steps.{step.name}").routes
         routes += found
     routes.append(Mount("/static", StaticFiles(directory=_STATIC), name="static"))
@@ -237,7 +242,8 @@ def create_app(work: Workspace, guard: Guard) -> Starlette:
 
 def _refused(request: Request, error: Exception) -> Response:
     """Answer with one sentence on the page that was asked from."""
-    step = next((each for each in STEPS if request.url.path.startswith(each.path)), STEPS[0])
+    pages = (*STEPS, SEVERAL)
+    step = next((each for each in pages if request.url.path.startswith(each.path)), STEPS[0])
     if request.method == "GET" and request.url.path == step.path:
         return page(
             request,
@@ -501,7 +507,8 @@ def _root(wishes: Wishes) -> Path:
             )
         return root
     if wishes.data is not None and not is_database(wishes.data):
-        return Path(wishes.data).resolve().parent
+        named = Path(wishes.data).resolve()
+        return named if named.is_dir() else named.parent
     return Path.cwd()
 
 
@@ -514,7 +521,17 @@ def open_named(data: str, work: Workspace, app: Starlette) -> None:
     if is_database(data):
         work.open(work.check_database(data, anywhere=True), secret=data, anywhere=True)
     else:
+        if is_remote(data):
+            work.inside_root(data)  # which says why not
         path = Path(data).resolve()
+        if is_of_several(path):
+            if path.is_dir():
+                work.several.clear()
+                open_several(work, path)
+            else:
+                take_job_file(work, path, anywhere=True)
+            read_behind(work, app.state.tasks)
+            return
         if not path.is_file():
             raise OptionError("There is no file {data!r}.", data=data)
         if path.suffix.lower() == ".toml":

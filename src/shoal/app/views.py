@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from shoal.app.access import SESSION
-from shoal.app.steps import STEPS
+from shoal.app.steps import SEVERAL, STEPS
 from shoal.app.tasks import Tasks, sentence_of
 from shoal.messages.language import LANGUAGES, Language, language_of
 
@@ -159,6 +159,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
             request,
             template,
             steps=STEPS,
+            several_page=SEVERAL,
             here=request.url.path,
             work=work,
             flashes=flashes,

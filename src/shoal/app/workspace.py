@@ -9,6 +9,7 @@ kill bring it back:
 - ``data/``: copies of tables that were dropped on the page.
 - ``results/``: releases, reports and certificates until they are downloaded.
 - ``temporary/``: what libraries put aside.
+- ``tables.toml``, ``tables.json``: the same of several tables (`several`).
 - ``aside/``: settings of tables that were closed or replaced.
 
 The clean end of a server removes data, results and what is temporary; settings and hierarchies
@@ -38,8 +39,10 @@ from shoal.app.opening import (
     read_from,
     with_input,
 )
+from shoal.app.several import SEVERAL_FILES, Several
 from shoal.errors import OptionError
 from shoal.io.location import is_database
+from shoal.io.remote import is_remote
 from shoal.messages import Message
 from shoal.settings.job import Job
 from shoal.settings.job_file import format_job, read_job
@@ -161,6 +164,7 @@ class Workspace(Allowed):
         table: the open table in memory; None while it is being read.
         source: which table is open.
         opening: the table that is on its way in; the one that is open stays until it is there.
+        several: tables that hang together, with a job of their own.
         elsewhere: files outside the folder that go at the end, whatever it is.
 
     Raises:
@@ -182,6 +186,7 @@ class Workspace(Allowed):
         self._secret: str | None = None  # the URL of the database with its password
         self._gone = self._unknown = False
         self._claim: IO[bytes] | None = claim_folder(self.folder)
+        self.several = Several(self.folder)
         self._load()
         _OPEN.append(self)
 
@@ -402,6 +407,8 @@ class Workspace(Allowed):
             found = self.check_database(source, anywhere=anywhere)
             self.open(found, secret=source, job=job, anywhere=anywhere)
         else:
+            if is_remote(source):
+                self.inside_root(source)  # which says why not
             full = Path(source).resolve()
             found = Opened(kind="file", name=full.name, path=str(full))
             self.open(found, job=job, anywhere=anywhere)
@@ -428,7 +435,8 @@ class Workspace(Allowed):
         return self._in_own_words(text)
 
     def _in_own_words(self, text: str) -> str:
-        for source in (self.source, self.opening.source if self.opening else None):
+        sources = (self.source, self.opening.source if self.opening else None)
+        for source in (*sources, *self.several.opened.values()):
             if source is not None and source.kind == "copy":
                 text = text.replace(source.path, source.name)
         return text.replace(str(self.folder) + os.sep, "")
@@ -450,7 +458,7 @@ class Workspace(Allowed):
     def _named(self) -> set[str]:
         """Return the files that the present job names, and that of the table on its way in."""
         jobs = [self._job] if self.opening is None else [self._job, self.opening.job]
-        return {name for job in jobs for name in job.files()}
+        return {name for job in jobs for name in job.files()} | self.several.files()
 
     # -- what pages remember ---------------------------------------------------------------------
 
@@ -482,6 +490,7 @@ class Workspace(Allowed):
         with self._lock:
             self.source = self._secret = self.table = self.opening = None
             self._kept.clear()
+            self.several.clear()
             for name in _FOLDERS:
                 shutil.rmtree(self.folder / name, ignore_errors=True)
             self.subfolder("temporary")  # libraries go on to put things there
@@ -492,20 +501,21 @@ class Workspace(Allowed):
         with self._lock:
             if self._gone:
                 return
-            self._gone = True
+            self._gone = self.several.ended = True
             for file in self.elsewhere:
                 file.unlink(missing_ok=True)
             if not self._keep_data:
                 for name in _TEMPORARY:
                     shutil.rmtree(self.folder / name, ignore_errors=True)
             kept = self.source is not None or self._kept or self._unknown or self.asides()
+            kept = kept or self.several.opened
             if self in _OPEN:
                 _OPEN.remove(self)
             if self._claim is not None:
                 self._claim.close()
                 self._claim = None
             if not kept:
-                remove_folder(self.folder, _FOLDERS, STATE_FILES)
+                remove_folder(self.folder, _FOLDERS, (*STATE_FILES, *SEVERAL_FILES))
 
     @property
     def _state(self) -> State:

@@ -192,14 +192,14 @@ def _without_values(release: ReleaseData) -> Schema:
 
 
 def _options(release: ReleaseData) -> dict[str, Any]:
-    said = {
+    options = {
         name: release.parameters[name]
         for name in (*OPTIONS, *READING)
         if name in release.parameters
     }
-    if said.get("algorithm") == "given groups":
-        said |= {"algorithm": "auto", "algorithm_options": {}, "refine": None}
-    return said
+    if options.get("algorithm") == "given groups":
+        options |= {"algorithm": "auto", "algorithm_options": {}, "refine": None}
+    return options
 
 
 def new_mark() -> str:
@@ -222,8 +222,8 @@ def digests_of(ids: pl.Series, key: bytes) -> Digests:
 
     Ids that one would call the same (white space, letter case, forms of a number) are one person.
     """
-    codes, said = clean_ids(ids)
-    hashes: Digests = _hashed(said, key)[codes]
+    codes, texts = clean_ids(ids)
+    hashes: Digests = _hashed(texts, key)[codes]
     return hashes
 
 
@@ -232,10 +232,10 @@ def digest_of_nobody(key: bytes) -> Digests:
     return _hashed([()], key)
 
 
-def _hashed(said: list[tuple[str, ...]], key: bytes) -> Digests:
+def _hashed(texts: list[tuple[str, ...]], key: bytes) -> Digests:
     data = b"".join(
         hashlib.blake2b("\0".join(each).encode(), digest_size=DIGEST_BYTES, key=key).digest()
-        for each in said
+        for each in texts
     )
     return np.frombuffer(data, "<u8").reshape(-1, 2).astype(np.uint64)
 

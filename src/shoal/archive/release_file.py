@@ -23,6 +23,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.limits import limit, read_side_file
+from shoal.io.remote import exists, is_remote
 from shoal.messages import Message
 from shoal.table.person_key import KEY_BYTES
 from shoal.table.schema import COLUMN_ROWS, Column, Role, build_schema, parse_role
@@ -145,8 +146,23 @@ class KeptRelease:
 
     def __repr__(self) -> str:
         """Return one line without any cell."""
-        whose = "" if self.people is None else ", with people"
-        return f"<KeptRelease k={self.k}: {self.n_rows} rows in {self.n_groups} groups{whose}>"
+        and_people = "" if self.people is None else ", with people"
+        return f"<KeptRelease k={self.k}: {self.n_rows} rows in {self.n_groups} groups{and_people}>"
+
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, shown
+
+        promised = ", ".join(model.label for model in self.privacy)
+        return shown(
+            facts(
+                [
+                    ("Rows", f"{self.n_rows:,}"),
+                    ("Groups", f"{self.n_groups:,}"),
+                    ("k", self.k),
+                    ("Promised beyond k", promised or "nothing"),
+                ]
+            )
+        )
 
 
 _MOST_TABLES = 1 << 20
@@ -295,12 +311,12 @@ def column_to_json(column: pl.Series) -> dict[str, Any]:
         values = [None if each is None else repr(float(each)) for each in column.to_list()]
         return {"type": name, "values": values}
     if name in _PHYSICAL:
-        said: dict[str, Any] = {"type": name, "values": column.to_physical().to_list()}
+        encoded: dict[str, Any] = {"type": name, "values": column.to_physical().to_list()}
         if isinstance(dtype, pl.Datetime | pl.Duration):
-            said["unit"] = dtype.time_unit
+            encoded["unit"] = dtype.time_unit
         if isinstance(dtype, pl.Datetime):
-            said["zone"] = dtype.time_zone
-        return said
+            encoded["zone"] = dtype.time_zone
+        return encoded
     if isinstance(dtype, pl.Decimal):
         values = [None if each is None else str(each) for each in column.to_list()]
         return {"type": name, "scale": dtype.scale, "values": values}
@@ -312,7 +328,7 @@ def column_to_json(column: pl.Series) -> dict[str, Any]:
     )
 
 
-def column_from_json(name: str, said: object) -> pl.Series:
+def column_from_json(name: str, encoded: object) -> pl.Series:
     """Return a column that was written by `column_to_json`.
 
     Raises:
@@ -320,8 +336,8 @@ def column_from_json(name: str, said: object) -> pl.Series:
     """
     import polars as pl
 
-    kind, values = take(said, "type", str), take(said, "values", list)
-    assert isinstance(said, dict)
+    kind, values = take(encoded, "type", str), take(encoded, "values", list)
+    assert isinstance(encoded, dict)
     wanted: type | tuple[type, ...] = str
     if kind in _WHOLE or kind in _PHYSICAL:
         wanted = int
@@ -333,7 +349,7 @@ def column_from_json(name: str, said: object) -> pl.Series:
         ):
             raise Damaged("column {name!r} holds cells of another type than it says", name=name)
     try:
-        column = _typed(name, kind, values, said)
+        column = _typed(name, kind, values, encoded)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
         raise Damaged("the cells of column {name!r} cannot be read", name=name) from None
     if column is None:
@@ -341,7 +357,7 @@ def column_from_json(name: str, said: object) -> pl.Series:
     return column
 
 
-def _typed(name: str, kind: str, values: list[Any], said: dict[str, Any]) -> pl.Series | None:
+def _typed(name: str, kind: str, values: list[Any], encoded: dict[str, Any]) -> pl.Series | None:
     import polars as pl
 
     if kind in _WHOLE or kind in ("String", "Boolean"):
@@ -352,13 +368,13 @@ def _typed(name: str, kind: str, values: list[Any], said: dict[str, Any]) -> pl.
     if kind in ("Date", "Time"):
         physical = pl.Int32 if kind == "Date" else pl.Int64
         return pl.Series(name, values, dtype=physical).cast(getattr(pl, kind))
-    if kind in ("Datetime", "Duration") and said.get("unit") in _UNITS:
-        zone = take(said, "zone", (str, type(None))) if kind == "Datetime" else None
-        unit = said["unit"]
+    if kind in ("Datetime", "Duration") and encoded.get("unit") in _UNITS:
+        zone = take(encoded, "zone", (str, type(None))) if kind == "Datetime" else None
+        unit = encoded["unit"]
         target = pl.Datetime(unit, zone) if kind == "Datetime" else pl.Duration(unit)
         return pl.Series(name, values, dtype=pl.Int64).cast(target)
-    if kind == "Decimal" and 0 <= take(said, "scale", int) <= 38:
-        return pl.Series(name, values, dtype=pl.String).cast(pl.Decimal(38, said["scale"]))
+    if kind == "Decimal" and 0 <= take(encoded, "scale", int) <= 38:
+        return pl.Series(name, values, dtype=pl.String).cast(pl.Decimal(38, encoded["scale"]))
     return None
 
 
@@ -395,8 +411,8 @@ def stage_kept(group: AtomicGroup, kept: KeptRelease, path: str | os.PathLike[st
     content = to_bytes(kept)
     group.add(path, content)
     if kept.people is not None:
-        said = _people_to_json(kept.people, digest_of(content))
-        content = _packed(said, "shoal people", mark=kept.people.mark, chain=kept.people.chain)
+        people = _people_to_json(kept.people, digest_of(content))
+        content = _packed(people, "shoal people", mark=kept.people.mark, chain=kept.people.chain)
         group.add(people_path(path), content).chmod(0o600)  # nobody else reads who they are
 
 
@@ -424,25 +440,27 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
     """
     content = _read(path, Message("the release file"))
     kept = _parsed(path, content, _FORMAT, _from_json)
-    beside = people_path(path)
-    if not Path(beside).exists():
+    private_half = people_path(path)
+    if not (exists(private_half) if is_remote(private_half) else Path(private_half).exists()):
         return kept
 
     def read(said: dict[str, Any]) -> KeptPeople:
         return _people_from_json(said, kept, digest_of(content))
 
-    people = _parsed(beside, _read(beside, Message("the file of people")), "shoal people", read)
+    people = _parsed(
+        private_half, _read(private_half, Message("the file of people")), "shoal people", read
+    )
     return replace(kept, people=people)
 
 
 def _read(path: str | os.PathLike[str], what: str) -> bytes:
     shown = os.fspath(path)
     missing = Message("There is no file {shown!r}; make one with --save.", shown=shown)
-    return read_side_file(Path(path), what, missing)
+    return read_side_file(path, what, missing)
 
 
-def _packed(said: dict[str, Any], name: str, **more: str) -> bytes:
-    body = json.dumps(said, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+def _packed(entries: dict[str, Any], name: str, **more: str) -> bytes:
+    body = json.dumps(entries, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     data = body.encode("ascii")
     head: dict[str, Any] = {"format": name, "version": VERSION, **more}
     head |= {"bytes": len(data), "sha256": digest_of(data)}
@@ -454,14 +472,14 @@ def _parsed(
 ) -> _Found:
     shown = os.fspath(path)
     head, _, body = content.partition(b"\n")
-    said = _said_first(head)
-    if said.get("format") != name:
+    entries = _fields_of_head(head)
+    if entries.get("format") != name:
         raise DataError(
             "{shown!r} is no {name} file, as --save writes it; give another one.",
             shown=shown,
             name=name,
         )
-    version = said.get("version")
+    version = entries.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise DataError(
             "{shown!r} does not say of which version it is; make it again.", shown=shown
@@ -475,7 +493,7 @@ def _parsed(
             version2=VERSION,
         )
     body = body.removesuffix(b"\n")
-    if said.get("bytes") != len(body) or said.get("sha256") != digest_of(body):
+    if entries.get("bytes") != len(body) or entries.get("sha256") != digest_of(body):
         raise DataError(
             "{shown!r} is damaged: it is not as it was written; take it from a backup, or "
             "make it again.",
@@ -500,13 +518,13 @@ def _parsed(
     )
 
 
-def _said_first(head: bytes) -> dict[str, Any]:
+def _fields_of_head(head: bytes) -> dict[str, Any]:
     """Return what the first line of a file says; nothing if it is no file of ours."""
     try:
-        said = json.loads(head) if len(head) < _LONGEST_HEAD else None
+        entries = json.loads(head) if len(head) < _LONGEST_HEAD else None
     except (ValueError, RecursionError):
-        said = None
-    return said if isinstance(said, dict) else {}
+        entries = None
+    return entries if isinstance(entries, dict) else {}
 
 
 def refuse_missing(
@@ -529,13 +547,13 @@ def refuse_missing(
     chains = {each.chain for each in people}
     own = None if written is None else Path(people_path(written)).resolve()
     for folder in sorted({Path(path).resolve().parent for path in paths}):
-        for beside in sorted(folder.glob(f"*{PEOPLE_ENDING}")):
-            if beside == own or not beside.is_file():
+        for candidate in sorted(folder.glob(f"*{PEOPLE_ENDING}")):
+            if candidate == own or not candidate.is_file():
                 continue
-            with beside.open("rb") as file:
-                said = _said_first(file.readline(_LONGEST_HEAD))
-            if said.get("chain") in chains and said.get("mark") not in known:
-                name = beside.name.removesuffix(PEOPLE_ENDING)
+            with candidate.open("rb") as file:
+                entries = _fields_of_head(file.readline(_LONGEST_HEAD))
+            if entries.get("chain") in chains and entries.get("mark") not in known:
+                name = candidate.name.removesuffix(PEOPLE_ENDING)
                 raise OptionError(
                     "Release file {name!r} lies beside what is given, is of the same people "
                     "and is not given; give it if it is out, or move it away if it never was.",
@@ -616,30 +634,30 @@ def _people_to_json(people: KeptPeople, of: str) -> dict[str, Any]:
     }
 
 
-def _people_from_json(said: dict[str, Any], kept: KeptRelease, of: str) -> KeptPeople:
+def _people_from_json(entries: dict[str, Any], kept: KeptRelease, of: str) -> KeptPeople:
     """Return the private half that was read.
 
     Raises:
         Damaged: it does not belong to the release, or is not what it should be.
     """
-    if take(said, "of", str) != of:
+    if take(entries, "of", str) != of:
         raise Damaged("it belongs to another release file")
     try:
-        key = bytes.fromhex(take(said, "key", str))
-        data = base64.b64decode(take(said, "people", str), validate=True)
+        key = bytes.fromhex(take(entries, "key", str))
+        data = base64.b64decode(take(entries, "people", str), validate=True)
     except (ValueError, binascii.Error):
         raise Damaged("the people in it cannot be read") from None
     if len(key) != KEY_BYTES or len(data) % DIGEST_BYTES:
         raise Damaged("the people in it cannot be read")
     digests = np.frombuffer(data, "<u8").reshape(-1, 2).astype(np.uint64)
-    group = numbers_from_json(said, "group", below=kept.n_groups)
-    codes, unknown = take(said, "values", dict), take(said, "unknown", int)
+    group = numbers_from_json(entries, "group", below=kept.n_groups)
+    codes, unknown = take(entries, "values", dict), take(entries, "unknown", int)
     values = {
         name: numbers_from_json(codes, name, below=len(counts.values))
         for name, counts in kept.sensitive.items()
     }
-    said = {"table": numbers_to_json(np.zeros(len(group), np.int64)), "holds": [], **said}
-    table = numbers_from_json(said, "table", below=_MOST_TABLES)  # not there in version 1
+    entries = {"table": numbers_to_json(np.zeros(len(group), np.int64)), "holds": [], **entries}
+    table = numbers_from_json(entries, "table", below=_MOST_TABLES)  # not there in version 1
     lengths = {len(digests), len(group), len(table), *(len(each) for each in values.values())}
     if lengths != {len(digests)} or len(digests) + unknown != kept.n_rows or unknown < 0:
         raise Damaged("the people in it are not those of the release")
@@ -647,32 +665,32 @@ def _people_from_json(said: dict[str, Any], kept: KeptRelease, of: str) -> KeptP
     found.append(kept.sizes - np.bincount(group, minlength=kept.n_groups))
     if any((left < 0).any() for left in found):
         raise Damaged("the people in it are not those of the release")
-    beside, holds = take(said, "beside", list), take(said, "holds", list)
+    beside, holds = take(entries, "beside", list), take(entries, "holds", list)
     if not all(isinstance(each, str) for each in (*beside, *holds)):
         raise Damaged("the earlier releases in it cannot be read")
-    mark = take(said, "mark", str)
+    mark = take(entries, "mark", str)
     return KeptPeople(
         key, digests, group, values, unknown, mark, tuple(beside), table, tuple(holds)
     )
 
 
-def _from_json(said: object) -> KeptRelease:
+def _from_json(entries: object) -> KeptRelease:
     import polars as pl
 
     from shoal.privacy import parse_privacy
     from shoal.publish.cells import columns_needed
     from shoal.publish.recode import Style
 
-    schema = _schema_from_json(said)
-    k = take(said, "k", int)
-    style = Style.from_dict(take(said, "style", dict))
-    privacy = parse_privacy(take(said, "privacy", list))
-    given = take(said, "options", dict)
+    schema = _schema_from_json(entries)
+    k = take(entries, "k", int)
+    style = Style.from_dict(take(entries, "style", dict))
+    privacy = parse_privacy(take(entries, "privacy", list))
+    options = take(entries, "options", dict)
     cells = pl.DataFrame(
-        [column_from_json(take(each, "name", str), each) for each in take(said, "cells", list)]
+        [column_from_json(take(each, "name", str), each) for each in take(entries, "cells", list)]
     )
-    assert isinstance(said, dict)
-    sizes = numbers_from_json(said, "rows", below=_MOST_ROWS)
+    assert isinstance(entries, dict)
+    sizes = numbers_from_json(entries, "rows", below=_MOST_ROWS)
     if not len(sizes) or len(sizes) != cells.height:
         raise Damaged("groups and their sizes do not belong together")
     if k < 2 or int(sizes.min()) < k:
@@ -686,7 +704,7 @@ def _from_json(said: object) -> KeptRelease:
     if n_rows * width > limit("bytes"):
         raise Damaged("it claims {n_rows:,} rows, which do not fit into memory", n_rows=n_rows)
     sensitive = {}
-    for each in take(said, "sensitive", list):
+    for each in take(entries, "sensitive", list):
         counts = _counts_from_json(each, sizes)
         sensitive[counts.values.name] = counts
     if tuple(sensitive) != schema.sensitive:
@@ -696,17 +714,17 @@ def _from_json(said: object) -> KeptRelease:
         privacy=privacy,
         schema=schema,
         style=style,
-        options={name: given[name] for name in (*OPTIONS, *READING) if name in given},
+        options={name: options[name] for name in (*OPTIONS, *READING) if name in options},
         cells=cells,
         sizes=sizes,
         sensitive=sensitive,
     )
 
 
-def _schema_from_json(said: object) -> Schema:
+def _schema_from_json(entries: object) -> Schema:
     from shoal.hierarchy import Taxonomy
 
-    columns = take(said, "columns", list)
+    columns = take(entries, "columns", list)
     options: dict[str, Any] = {role.option: [] for role in Role}
     found: dict[str, dict[str, Any]] = {row.option: {} for row in COLUMN_ROWS.values()}
     for each in columns:
@@ -726,18 +744,18 @@ def _schema_from_json(said: object) -> Schema:
         **options,
         **{**found, "hierarchies": trees},
     )
-    return replace(schema, pseudonyms=take(said, "pseudonyms", bool))
+    return replace(schema, pseudonyms=take(entries, "pseudonyms", bool))
 
 
-def _counts_from_json(said: object, sizes: np.ndarray[Any, Any]) -> ValueCounts:
-    values = column_from_json(take(said, "name", str), said)
-    assert isinstance(said, dict)
-    order = take(said, "order", (list, type(None)))
+def _counts_from_json(entries: object, sizes: np.ndarray[Any, Any]) -> ValueCounts:
+    values = column_from_json(take(entries, "name", str), entries)
+    assert isinstance(entries, dict)
+    order = take(entries, "order", (list, type(None)))
     if order is not None and not all(isinstance(each, str) for each in order):
         raise Damaged("an order holds something that is no text")
-    group = numbers_from_json(said, "group", below=len(sizes))
-    value = numbers_from_json(said, "value", below=len(values))
-    count = numbers_from_json(said, "count", below=_MOST_ROWS)
+    group = numbers_from_json(entries, "group", below=len(sizes))
+    value = numbers_from_json(entries, "value", below=len(values))
+    count = numbers_from_json(entries, "count", below=_MOST_ROWS)
     if not len(group) == len(value) == len(count):
         raise Damaged("counts of a sensitive column do not belong together")
     total = np.zeros(len(sizes), np.int64)

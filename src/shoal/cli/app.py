@@ -8,6 +8,7 @@ import typer
 
 from shoal.cli.anonymize import anonymize, apply, demo, refine
 from shoal.cli.arguments import with_common_flags
+from shoal.cli.drift import drift
 from shoal.cli.explain import compare, explain
 from shoal.cli.hierarchy import hierarchy
 from shoal.cli.init import init
@@ -57,6 +58,7 @@ app.command("app")(with_common_flags(serve_app))
 app.command()(with_common_flags(anonymize))
 app.command()(with_common_flags(refine))
 app.command()(with_common_flags(apply))
+app.command()(with_common_flags(drift))
 app.command()(with_common_flags(register))
 app.command()(with_common_flags(verify))
 app.command()(with_common_flags(score))

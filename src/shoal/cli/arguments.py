@@ -334,6 +334,7 @@ def job_of(
             job.output, **(writing or {}), language=chosen_language(job.output.language)
         ),
         columns=_columns(job.columns, asked),
+        file=job.file,
         **options,
     )
 

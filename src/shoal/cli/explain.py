@@ -258,7 +258,7 @@ def compare(
     from shoal.cli.state import note_kept, note_written
     from shoal.run.outputs import check_files, name_of
     from shoal.runtime.progress import showing_progress
-    from shoal.study.compare import Grid, compare_requests
+    from shoal.study.compare import Variations, compare_requests
 
     sizes = _numbers("--k", k, 2)
     if workers is not None and workers < 1:
@@ -295,7 +295,7 @@ def compare(
     with showing_progress(quiet=quiet, translate=translated) as progress:
         found = compare_requests(
             tables,
-            Grid(
+            Variations(
                 k=sizes,
                 algorithms=opt.parse_names([algorithms]),
                 measures=minimised,

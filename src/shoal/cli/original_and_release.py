@@ -134,15 +134,16 @@ def audit(
     )
     if as_json:
         print_json(found.to_dict())
-        return
+    else:
+        title = Message("{published}, attacked with {original}", **_names(original, published))
+        print_audit(found, title)
+
+
+def _names(original: str, published: str) -> dict[str, str]:
+    """Return what a title calls the two tables."""
     from shoal.io.location import shown_name
 
-    title = Message(
-        "{published}, attacked with {original}",
-        published=shown_name(published),
-        original=shown_name(original),
-    )
-    print_audit(found, title)
+    return {"published": shown_name(published), "original": shown_name(original)}
 
 
 def print_audit(found: Audit, title: str, *, stderr: bool = False) -> None:
@@ -219,15 +220,8 @@ def utility(
     )
     if as_json:
         print_json(found.to_dict())
-        return
-    from shoal.io.location import shown_name
-
-    title = words(
-        "{published}, beside {original}",
-        published=shown_name(published),
-        original=shown_name(original),
-    )
-    _print(found, title)
+    else:
+        _print(found, words("{published}, beside {original}", **_names(original, published)))
 
 
 def _print(found: Utility, title: str) -> None:

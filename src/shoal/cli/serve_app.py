@@ -18,7 +18,11 @@ _beyond = partial(typer.Option, rich_help_panel="Beyond this machine")
 def serve_app(
     data: Annotated[
         str | None,
-        typer.Argument(metavar="[DATA]", help="A table or a job file to open.", show_default=False),
+        typer.Argument(
+            metavar="[DATA]",
+            help="A table, a folder of tables or a job file to open.",
+            show_default=False,
+        ),
     ] = None,
     *,
     port: Annotated[

@@ -386,10 +386,11 @@ def fingerprint(
 
 def _stated(path: str) -> str:
     import json
-    from pathlib import Path
+
+    from shoal.io.remote import on_disk
 
     try:
-        with Path(path).open("rb") as file:
+        with on_disk(path).open("rb") as file:
             found: Any = json.loads(file.read(_LARGEST))
         stated = found["input"]["hmac_sha256"]
     except OSError as error:

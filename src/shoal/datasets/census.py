@@ -230,8 +230,8 @@ def _ladder(counts: Floats, records: float) -> Floats:
     n_given = counts.ndim - 1
     shares = _shares(counts.sum(axis=tuple(range(n_given))))
     for depth in range(1, n_given + 1):
-        seen = counts.sum(axis=tuple(range(depth, n_given)))
-        shares = _shares(seen + records * shares[..., np.newaxis, :])
+        counted = counts.sum(axis=tuple(range(depth, n_given)))
+        shares = _shares(counted + records * shares[..., np.newaxis, :])
     cumulated = np.cumsum(shares.reshape(-1, counts.shape[-1]), axis=1)
     cumulated[:, -1] = 1.0
     return (cumulated + np.arange(len(cumulated))[:, np.newaxis]).ravel()

@@ -198,23 +198,25 @@ def _draw(n: int, rng: np.random.Generator) -> dict[str, Any]:
         upto = np.cumsum(chance, axis=1)
         trouble[:, number] = (rng.random(n)[:, None] * upto[:, -1:] > upto).sum(axis=1)
     n_stays = np.clip(rng.geometric(1 / _STAYS, n), 1, 60)
-    whose = np.repeat(np.arange(n), n_stays)
-    first = rng.random(len(whose)) < 0.75
-    reason = np.where(first, trouble[whose, 0], trouble[whose, 1])
+    patient = np.repeat(np.arange(n), n_stays)
+    first = rng.random(len(patient)) < 0.75
+    reason = np.where(first, trouble[patient, 0], trouble[patient, 1])
     wards = [t[1] for t in _TROUBLES]
     long = np.array([t[2] for t in _TROUBLES])[reason]
-    elsewhere = rng.random(len(whose)) < 0.08
-    ward = np.where(elsewhere, rng.integers(0, len(wards), len(whose)), reason)
-    when = np.sort(rng.random(len(whose)) + whose) - whose  # a person's stays follow each other
+    elsewhere = rng.random(len(patient)) < 0.08
+    ward = np.where(elsewhere, rng.integers(0, len(wards), len(patient)), reason)
+    when = (
+        np.sort(rng.random(len(patient)) + patient) - patient
+    )  # a person's stays follow each other
     born = np.datetime64(_FROM) - (age * 365.25).astype(np.int64)
     stays = pl.DataFrame(
         {
-            "stay_id": rng.permutation(len(whose)) + 100_000,
-            "patient_id": whose,
+            "stay_id": rng.permutation(len(patient)) + 100_000,
+            "patient_id": patient,
             "admitted": np.datetime64(_FROM) + (when * _DAYS).astype(np.int64),
             "ward": np.array(wards)[ward],
             "days": np.clip(rng.geometric(1 / long), 1, 120),
-            "outcome": np.array(_OUTCOMES)[rng.integers(0, len(_OUTCOMES), len(whose))],
+            "outcome": np.array(_OUTCOMES)[rng.integers(0, len(_OUTCOMES), len(patient))],
         }
     )
     numbers = rng.permutation(n) + 10_000
@@ -227,7 +229,7 @@ def _draw(n: int, rng: np.random.Generator) -> dict[str, Any]:
             "postcode": _postcodes(n, rng),
         }
     )
-    stays = stays.with_columns(patient_id=pl.Series(numbers[whose]))
+    stays = stays.with_columns(patient_id=pl.Series(numbers[patient]))
     ids = stays.get_column("stay_id").to_numpy()
     found = {"patients": patients, "stays": stays}
     for name, each, mean in (("diagnoses", 3, _DIAGNOSES), ("drugs", 4, _DRUGS)):

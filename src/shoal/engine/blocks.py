@@ -318,12 +318,12 @@ def enforce_blocks(
 
     def work(number: int, tick: Callable[[int, int, str], None]) -> Partition:
         rows = blocks.rows[number]
-        given = Partition.from_labels(partition.labels[rows])
+        before = Partition.from_labels(partition.labels[rows])
         if blocks.layers is not None and not _possible(table, run, rows):
-            return given  # a layer may lack what all of them have together
+            return before  # a layer may lack what all of them have together
         return enforce(
             table.part(rows),
-            given,
+            before,
             run.scanner.take(rows),
             run.k,
             run.privacy,

@@ -17,6 +17,7 @@ from shoal.engine.grouping import (
     check_promises,
     follow_measure,
     form_groups,
+    group_within,
     merge_violating,
     refine_for_release,
 )
@@ -34,12 +35,12 @@ from shoal.profile.repeated_people import find_signs
 from shoal.publish.aggregates import gather_facts, without_intervals
 from shoal.publish.danger import find_dangers
 from shoal.publish.limited import limited_of
-from shoal.publish.people import (
+from shoal.publish.recode import recode, with_listings
+from shoal.publish.release_data import (
     PublishedTable,
     doubts_of_pseudonyms,
     number_people,
 )
-from shoal.publish.recode import recode, with_listings
 from shoal.publish.shuffled import doubt_of_shuffled, schema_of_shuffled, shuffle_within_groups
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
@@ -126,7 +127,7 @@ class LocalEngine:
 
             check_measure(measure)
         algorithm = create_algorithm(request.algorithm, request.algorithm_options)
-        _check_whose(request, algorithm)
+        _check_suppress_for(request, algorithm)
         frame = self._take(table, schema, request, warn)
         rng = np.random.default_rng(request.seed)
         asked, schema = schema, infer_kinds(schema, nw.from_native(frame), request.unknown_values)
@@ -210,19 +211,17 @@ class LocalEngine:
             return work.in_input_order(cells_against(work))
         if work.request.within is None:
             return work.in_input_order(grouped(work))
-        from shoal.engine.strata import group_within
-
         return work.in_input_order(group_within(work, work.request.within, grouped))
 
     def publish(self, work: LocalWork, groups: Partition) -> PublishedTable:
         """Generalise the rows of each group to what they have in common."""
         import polars as pl
 
-        frame, whose, name = work.frame, work.whole.person, work.schema.person
+        frame, person_of_row, name = work.frame, work.whole.person, work.schema.person
         if work.schema.moved_dates:
             from shoal.publish.moved_dates import refuse_first_of_others
 
-            refuse_first_of_others(work.schema, whose, groups.labels == SUPPRESSED)
+            refuse_first_of_others(work.schema, person_of_row, groups.labels == SUPPRESSED)
         ids = None if name is None else frame.get_column(name)
         if name is not None and work.schema.pseudonyms:
             from shoal.table.person_key import KEY_BYTES, keyed_pseudonyms
@@ -245,7 +244,7 @@ class LocalEngine:
             )
         if ids is not None:
             ids = ids.gather(pl.Series(rows, dtype=pl.UInt32))
-        return PublishedTable(published, number_people(work.schema, whose, rows), ids)
+        return PublishedTable(published, number_people(work.schema, person_of_row, rows), ids)
 
     def find_dangers(self, work: LocalWork, groups: Partition) -> list[Doubt]:
         """Return a sentence for each published column that can undo the release."""
@@ -281,10 +280,10 @@ class LocalEngine:
             measure = work.run.model.measure
             bound = bound_table(whole, int(request.k), measure, request.threads, work.run.progress)
         exact = request.style.shuffles  # every cell is as it was
-        seen = _of_equal_rows(whole, groups) if exact else groups
+        equal_rows = _of_equal_rows(whole, groups) if exact else groups
         facts = gather_facts(
             whole,
-            seen,
+            equal_rows,
             published.frame,
             k=int(request.k),
             style=request.style,
@@ -354,7 +353,7 @@ def _of_equal_rows(table: EncodedTable, groups: Partition) -> Partition:
     return Partition(labels, equal.n_groups)
 
 
-def _check_whose(request: Request, algorithm: Algorithm) -> None:
+def _check_suppress_for(request: Request, algorithm: Algorithm) -> None:
     """Raise if rows are to be left out for the others' sake and none would be."""
     if request.suppress_for == "all":
         return

@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.algorithm.auto import can_renew, renewed
 from shoal.engine.blocks import in_threads, put_together
+from shoal.measure.base import LogForm
 from shoal.messages import Message
 from shoal.search.blocked import similar_blocks
 from shoal.search.enforce import GroupState
@@ -75,18 +76,18 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
     if partition.n_suppressed:
         return _without_suppressed(table, partition, run, effort)
     end = None if effort.seconds is None else time.monotonic() + effort.seconds
-    given = partition
+    before = partition
     effort = _fewer_hot(run, effort)
     whole = table.n_rows <= _hot_rows(run)
     hot = hot_sweeps(effort, table.n_rows / partition.n_groups)
     if hot and not whole and run.scanner.points is None:
         partition, interrupted = _anneal_costly(table, partition, run, effort, hot, end)
         if interrupted:
-            return cheaper(run, given, partition)
+            return cheaper(run, before, partition)
         effort = replace(effort, hot=(0, 0), rounds=1)
         whole = table.n_rows <= _most_at_once(run)
     found = _polish(table, partition, run, effort, end, whole=whole)
-    return cheaper(run, given, found)
+    return cheaper(run, before, found)
 
 
 def polish_uncut(
@@ -199,11 +200,12 @@ def _most_at_once(run: Run) -> int:
 
 
 def _fewer_hot(run: Run, effort: Effort) -> Effort:
-    """Return an effort of fewer hot sweeps in large tables and in wide ones, for their time."""
+    """Return an effort of fewer hot sweeps where they take long: large tables, wide ones, logs."""
     large = effort.large if run.all_rows > WHOLE_ROWS else 1.0
     share = large * min(1.0, USUAL_COLUMNS / len(run.model.forms)) ** 1.5
+    logs = effort.logs if any(isinstance(form, LogForm) for form in run.model.forms) else 1.0
     few, many = effort.hot
-    return replace(effort, hot=(int(few * share), int(many * share)), large=large)
+    return replace(effort, hot=(int(few * share), int(many * share * logs)), large=large)
 
 
 def _hot_rows(run: Run) -> int:
@@ -211,9 +213,9 @@ def _hot_rows(run: Run) -> int:
     return min(max(_room(run, HOT_ROWS), fewest), most, _most_at_once(run))
 
 
-def cheaper(run: Run, given: Partition, found: Partition) -> Partition:
+def cheaper(run: Run, before: Partition, found: Partition) -> Partition:
     """Return what was found, or what was given if that costs less."""
-    return found if _cost(run, found) <= _cost(run, given) else given
+    return found if _cost(run, found) <= _cost(run, before) else before
 
 
 def _anneal_costly(
@@ -228,8 +230,8 @@ def _anneal_costly(
     if len(rows) < 2 * run.k:
         return partition, False
     inner = replace(run, model=run.model.take(rows), scanner=run.scanner.take(rows))
-    given = Partition.from_labels(partition.labels[rows])
-    found, interrupted = _anneal(table.part(rows), given, inner, effort, hot, end)
+    before = Partition.from_labels(partition.labels[rows])
+    found, interrupted = _anneal(table.part(rows), before, inner, effort, hot, end)
     labels = partition.labels.copy()
     labels[rows] = partition.n_groups + found.labels
     return Partition.from_labels(labels), interrupted

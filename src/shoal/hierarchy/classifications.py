@@ -261,17 +261,17 @@ def check_options(name: str, options: Mapping[str, Any]) -> str:
     is_post = name == "postcode"
     option, known = ("country", tuple(_POSTCODES)) if is_post else ("language", LANGUAGES)
     given = options.get(option)
-    said = given.upper() if isinstance(given, str) and name == "postcode" else given
-    if said not in known:
+    value = given.upper() if isinstance(given, str) and name == "postcode" else given
+    if value not in known:
         raise OptionError(
             "The rule {name!r} needs {option} as one of {known}, not {given!r}.{hint}",
             name=name,
             option=option,
             known=", ".join(known),
             given=given,
-            hint=did_you_mean(str(said), known),
+            hint=did_you_mean(str(value), known),
         )
-    return str(said)
+    return str(value)
 
 
 def share_known(name: str, labels: Iterable[str], **options: str) -> float:

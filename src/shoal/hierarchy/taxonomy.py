@@ -442,6 +442,35 @@ def write_rows(
         ) from error
 
 
+def with_leaves(path: Path, labels: Sequence[str]) -> str:
+    """Return the text of a hierarchy file with further leaves directly below its root.
+
+    Its own lines stay as they are.
+
+    Raises:
+        HierarchyError: it cannot be read, or a label is one of its groups; none is shown.
+    """
+    text = _read_text(path)[1]
+    tree = Taxonomy.from_csv(path)
+    delimiter = _sniff(text)
+    (_, first), *_ = _parse("", text, delimiter)
+    more = io.StringIO()
+    write_rows(([each, *[tree.labels[-1]] * (len(first) - 1)] for each in labels), more, delimiter)
+    made = text + ("" if text.endswith("\n") else "\n") + more.getvalue()
+    try:
+        grown = Taxonomy.from_csv(io.StringIO(made))
+        covers = not set(labels).difference(grown.leaf_labels)
+    except HierarchyError:
+        covers = False
+    if not covers:
+        raise HierarchyError(
+            "The hierarchy file {path!r} cannot take the new values as leaves below its root, "
+            "because one is called like a group of it; add them by hand.",
+            path=str(path),
+        )
+    return made
+
+
 def _read_text(source: str | PathLike[str] | TextIO) -> tuple[str, str]:
     if not isinstance(source, (str, PathLike)):
         return Message("The hierarchy"), source.read().removeprefix("\ufeff")
@@ -908,7 +937,7 @@ def require_cover(taxonomy: Taxonomy, column_name: str, labels: Iterable[str]) -
     distinct = set(labels)
     missing = missing_values(taxonomy, distinct)
     if missing:
-        said = plural(
+        problems = plural(
             "{n} of {total} distinct values is no leaf of it",
             "{n} of {total} distinct values are no leaf of it",
             missing,
@@ -919,5 +948,5 @@ def require_cover(taxonomy: Taxonomy, column_name: str, labels: Iterable[str]) -
             "the hierarchy ('shoal hierarchy check' finds the difference), put them directly below "
             "its root with --unknown-values root, or use a rule instead of listed values.",
             column_name=column_name,
-            said=said,
+            said=problems,
         )

@@ -2,7 +2,8 @@
 
 Everything is first written to a temporary file beside the target, forced to the disk, and only
 then renamed over it. Whatever goes wrong before the rename (a full disk, Ctrl-C, a crash, a
-kill), the previous file is still there, byte for byte.
+kill), the previous file is still there, byte for byte. What becomes an object of a store is a
+file of this machine until then, and is put into the store instead of being renamed.
 """
 
 from __future__ import annotations
@@ -10,10 +11,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import platform
 import stat
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,8 +20,10 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar, Protocol, Self
 
-from shoal.errors import DataError, OptionError
-from shoal.io.overwrite_guard import check_name, refuse_input
+from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io import remote
+from shoal.io.overwrite_guard import check_name, refuse_input, watched
+from shoal.io.temporaries import make_temporary
 from shoal.messages import Message
 from shoal.runtime.sanitize import hide_credentials
 
@@ -41,11 +42,16 @@ class _Staged:
     """One output on its way: where it will appear, and the temporary that holds it."""
 
     shown: str
-    target: Path | None  # None is standard output
+    target: Path | None  # None is standard output, or an object
     temporary: Path
     stream: bool  # copied into the target (a pipe, a device) rather than renamed over it
     backup: Path | None = None
     done: bool = False
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it is put into a store."""
+        return remote.is_remote(self.shown)
 
 
 class Transaction(Protocol):
@@ -65,9 +71,11 @@ class AtomicGroup:
     after another. If a rename fails, the files already renamed are put back as they were.
     Leaving the block with an error removes the temporaries and touches nothing else.
 
-    Standard output (``-``), pipes and devices cannot be renamed over: they receive their bytes
-    last, after every file is in place. A database transaction that takes part (``enlist``) is
-    committed at the very end: until then everything can be undone, a commit cannot.
+    Objects of a store are put there after the files, one after another: each appears whole, and if
+    one fails, those before it are put back or removed. Standard output (``-``), pipes and devices
+    cannot be renamed over: they receive their bytes last, after everything is in place. A database
+    transaction that takes part (``enlist``) is committed at the very end: until then everything can
+    be undone, a commit cannot.
     """
 
     def __init__(self) -> None:
@@ -102,9 +110,10 @@ class AtomicGroup:
         """
         shown = os.fspath(target)
         check_name(shown)
-        path = None if shown == "-" else Path(shown)
-        final, stream = (None, True) if path is None else _resolve(path, shown)
-        if any(each.target == final for each in self._staged):
+        away = remote.is_remote(shown)
+        path = None if shown == "-" or away else Path(shown)
+        final, stream = (None, not away) if path is None else _resolve(path, shown)
+        if any((each.target or each.shown) == (final or shown) for each in self._staged):
             raise OptionError(
                 "Two outputs would be written to {name}; give each its own file.", name=_name(shown)
             )
@@ -112,9 +121,8 @@ class AtomicGroup:
         folder = None if stream or final is None else final.parent
         with _reporting(shown):
             with _undisturbed():
-                prefix = f"{_ours()}{os.getpid()}-"
-                handle, temporary = tempfile.mkstemp(prefix=prefix, suffix=".tmp", dir=folder)
-                staged = _Staged(shown, final, Path(temporary), stream)
+                handle, temporary = make_temporary(folder)
+                staged = _Staged(shown, final, temporary, stream)
                 self._staged.append(staged)
             with os.fdopen(handle, "wb") as file:
                 _write(file, content)
@@ -136,11 +144,11 @@ class AtomicGroup:
     def _commit(self) -> None:
         written: set[tuple[int, int]] = set()
         try:
-            for staged in sorted(self._staged, key=lambda each: each.stream):
+            for staged in sorted(self._staged, key=lambda each: (each.stream, each.is_object)):
                 # A stream may take its time; what it got cannot be taken back anyway.
                 guard = contextlib.nullcontext() if staged.stream else _undisturbed()
                 with _reporting(staged.shown), guard:
-                    if not staged.stream:
+                    if not staged.stream and not staged.is_object:
                         # Another spelling of a name may be the same file on this disk.
                         _check_new(staged, written)
                     _publish(staged)
@@ -166,40 +174,6 @@ class AtomicGroup:
                     with contextlib.suppress(OSError):
                         path.unlink()
         self._staged.clear()
-
-
-def _ours() -> str:
-    """Return how temporaries of this machine begin; the number of their process comes next."""
-    return f".shoal-{hashlib.blake2b(platform.node().encode(), digest_size=4).hexdigest()}-"
-
-
-def remove_leftovers(folders: Iterable[Path]) -> int:
-    """Remove what processes of this machine left behind that were killed; return how many files.
-
-    Those are unfinished outputs, and second names of files that were about to be replaced. What
-    belongs to a process that is still there stays.
-    """
-    found = 0
-    for folder in set(folders):
-        for path in folder.glob(f"{_ours()}*"):
-            number = path.name.removeprefix(_ours()).partition("-")[0]
-            if number.isdecimal() and not _is_alive(int(number)):
-                with contextlib.suppress(OSError):
-                    path.unlink()
-                    found += 1
-    return found
-
-
-def _is_alive(process: int) -> bool:
-    if os.name != "posix":  # asking would end it
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
 
 
 class _Stop:
@@ -255,10 +229,11 @@ def atomic_write_bytes(path: str | PathLike[str], data: bytes) -> None:
     write_together([(path, data)])
 
 
+@watched()
 def sha256_of(path: str | PathLike[str]) -> str:
     """Return the SHA-256 of a file as 64 hexadecimal digits."""
     try:
-        with Path(path).open("rb") as file:
+        with remote.on_disk(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise DataError(
@@ -334,7 +309,11 @@ def _publish(staged: _Staged) -> None:
                 with staged.target.open("wb", buffering=0) as sink:
                     _copy(source, sink)
         return
-    if staged.target is None:  # only streams have no path
+    if staged.target is None:
+        if remote.exists(staged.shown):
+            staged.backup = remote.fetched(staged.shown)
+        staged.done = True
+        remote.put(staged.temporary, staged.shown)
         return
     if staged.target.exists():
         # A second name for the previous file: the way back if a later rename fails.
@@ -359,7 +338,14 @@ def _copy(source: IO[bytes], sink: IO[bytes]) -> None:
 
 
 def _put_back(staged: _Staged) -> None:
-    if not staged.done or staged.target is None:
+    if not staged.done:
+        return
+    if staged.target is None:
+        with contextlib.suppress(ShoalError):
+            if staged.backup is not None:
+                remote.put(staged.backup, staged.shown)
+            else:
+                remote.remove(staged.shown)
         return
     with contextlib.suppress(OSError):
         if staged.backup is not None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError, OptionError
 from shoal.io.limits import read_side_file
 from shoal.io.overwrite_guard import check_name
+from shoal.io.remote import on_disk
 from shoal.messages import Message
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def keyed_sha256(source: str | PathLike[str] | pl.DataFrame, secret: str | PathL
         return hmac.new(key, bytes.fromhex(rows_sha256(source)), "sha256").hexdigest()
     digest = hmac.new(key, digestmod="sha256")
     try:
-        with Path(source).open("rb") as file:
+        with on_disk(source).open("rb") as file:
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)
     except OSError as error:

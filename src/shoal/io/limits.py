@@ -17,16 +17,17 @@ import zlib
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import note_input
+from shoal.io.remote import on_disk
 from shoal.messages import Message
 from shoal.runtime.memory import available_bytes, human_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     import polars as pl
 
@@ -174,7 +175,7 @@ def check_columns(name: str, names: list[str]) -> None:
             )
 
 
-def read_side_file(path: Path, what: str, missing: Message | None = None) -> bytes:
+def read_side_file(path: str | PathLike[str], what: str, missing: Message | None = None) -> bytes:
     """Return the bytes of a file that says how to read or describe a table, such as a job.
 
     Args:
@@ -189,7 +190,7 @@ def read_side_file(path: Path, what: str, missing: Message | None = None) -> byt
     note_input(path, what)
     most = limit("side")
     try:
-        with path.open("rb") as file:
+        with on_disk(path).open("rb") as file:
             data = file.read(most + 1)
     except OSError as error:
         if missing is None:

@@ -13,11 +13,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.formats import detect_format
+from shoal.io.remote import check_address, is_remote, objects_below
 from shoal.messages import Message
 from shoal.runtime.sanitize import hide_credentials
 
@@ -67,8 +68,8 @@ class Location:
 
 
 def is_database(name: str | PathLike[str]) -> bool:
-    """Tell whether a name is a URL rather than the name of a file."""
-    return isinstance(name, str) and _URL.match(name) is not None
+    """Tell whether a name is a URL of a table, rather than the name of a file or an object."""
+    return isinstance(name, str) and _URL.match(name) is not None and not is_remote(name)
 
 
 def shown_name(name: str | PathLike[str]) -> str:
@@ -97,7 +98,8 @@ def refuse_almost_url(name: str | PathLike[str]) -> None:
         OptionError: it looks like one; the message shows nothing of it, it may hold a password.
     """
     text = os.fspath(name)
-    if is_database(text) or os.path.lexists(text):
+    check_address(text)
+    if is_database(text) or is_remote(text) or os.path.lexists(text):
         return
     if _ALMOST.match(text) or _NO_SCHEME.fullmatch(text):
         raise OptionError(
@@ -129,8 +131,9 @@ def parse_location(url: str) -> Location:
     if scheme is None:
         given = f"{match['scheme']}://" if match else Message("this")
         raise OptionError(
-            "Tables are read from and written to files, postgresql://host/database?table=name "
-            "and sqlite:///file.db?table=name, not {given}.",
+            "Tables are read from and written to files, s3://, gs:// and abfs://, "
+            "postgresql://host/database?table=name and sqlite:///file.db?table=name, not {given}; "
+            "https:// is read.",
             given=given,
         )
     try:
@@ -302,6 +305,8 @@ def input_files(source: Sources, format: str | None = None) -> list[str]:  # noq
 def _files_of(name: str, file_format: str | None) -> list[str]:
     if name == "-" or is_database(name):
         return [name]
+    if is_remote(name):
+        return _objects_of(name, file_format)
     path = Path(name) if "\0" not in name else None
     if path is not None and path.is_dir():
         _refuse_lake(path)
@@ -320,6 +325,37 @@ def _files_of(name: str, file_format: str | None) -> list[str]:
     return [name]
 
 
+def is_folder(name: str | PathLike[str]) -> bool:
+    """Tell whether a source is a folder; of objects, one that ends with a slash."""
+    text = os.fspath(name)
+    return text.endswith("/") if is_remote(text) else Path(name).is_dir()
+
+
+def _objects_of(url: str, file_format: str | None) -> list[str]:
+    """Return the objects that a URL stands for: one, a folder's, or those that fit a pattern."""
+    check_address(url)
+    if glob.has_magic(url):
+        folder = re.split(r"[*[]", url)[0].rpartition("/")[0]
+        found = [each for each in objects_below(folder) if PurePosixPath(each).match(url)]
+        if not found:
+            raise DataError("No object fits {name!r}.", name=url)
+        return sorted(found)
+    if not url.endswith("/"):
+        return [url]
+    below = [PurePosixPath(each.removeprefix(url)) for each in objects_below(url)]
+    if any(each.parts[0] == "_delta_log" for each in below):
+        raise _lake(url, "Delta")
+    tables = [each for each in below if all(map(_PARTITION.fullmatch, each.parts[:-1]))]
+    tables = [each for each in tables if _is_named_as_table(each, file_format)]
+    if not tables:
+        raise DataError("There is no table in the folder {name!r}; name a file.", name=url)
+    if any(len(each.parts) > 1 for each in tables):
+        _check_parts(tables, file_format)
+    # as on a disk: what lies in a folder comes before what lies in the folders in it
+    tables.sort(key=lambda each: [*((1, part) for part in each.parts[:-1]), (0, each.name)])
+    return [f"{url}{each}" for each in tables]
+
+
 def _refuse_lake(folder: Path) -> None:
     """Refuse the folder of a table of Delta or Iceberg: its files hold rows that were deleted, too.
 
@@ -330,12 +366,16 @@ def _refuse_lake(folder: Path) -> None:
     written = [kind for kind, sign in signs.items() if sign.exists()]
     written += ["Iceberg"] if any(folder.glob("metadata/*.metadata.json")) else []
     if written:
-        raise DataError(
-            "{folder!r} is a table of {kind}, whose files may hold rows that were deleted; write "
-            "its present version to Parquet, or hand it over as a frame (shoal.anonymize).",
-            folder=str(folder),
-            kind=written[0],
-        )
+        raise _lake(str(folder), written[0])
+
+
+def _lake(folder: str, kind: str) -> DataError:
+    return DataError(
+        "{folder!r} is a table of {kind}, whose files may hold rows that were deleted; write "
+        "its present version to Parquet, or hand it over as a frame (shoal.anonymize).",
+        folder=folder,
+        kind=kind,
+    )
 
 
 def _parts_of(folder: Path) -> list[Path]:
@@ -351,15 +391,19 @@ def _tables_below(part: Path, file_format: str | None) -> list[Path]:
         DataError: they are no Parquet, which alone is read with the columns of its folders.
     """
     found = [each for each in sorted(part.iterdir()) if _is_table(each, file_format)]
-    if any(detect_format(str(each), file_format).row.scan is None for each in found):
-        raise DataError(
-            "Folders that are named by the values of a column are read if their files are Parquet; "
-            "write them as Parquet, or name the files one by one."
-        )
+    _check_parts(found, file_format)
     return [
         *found,
         *(file for each in _parts_of(part) for file in _tables_below(each, file_format)),
     ]
+
+
+def _check_parts(tables: Sequence[PurePath], file_format: str | None) -> None:
+    if any(detect_format(str(each), file_format).row.scan is None for each in tables):
+        raise DataError(
+            "Folders that are named by the values of a column are read if their files are Parquet; "
+            "write them as Parquet, or name the files one by one."
+        )
 
 
 def partition_of(
@@ -385,7 +429,11 @@ def partition_of(
 
 
 def _is_table(path: Path, file_format: str | None) -> bool:
-    if path.name.startswith((".", "_")) or not path.is_file():
+    return path.is_file() and _is_named_as_table(path, file_format)
+
+
+def _is_named_as_table(path: PurePath, file_format: str | None) -> bool:
+    if path.name.startswith((".", "_")):
         return False
     try:
         detect_format(str(path), file_format)
@@ -402,20 +450,38 @@ def refuse_among(source: Sources, output: str, what: str) -> None:
     """
     given = [source] if isinstance(source, (str, PathLike)) else list(source)
     for name in [os.fspath(each) for each in given]:
-        if name == "-" or is_database(name) or Path(name).is_file():
+        if name == "-" or is_database(name) or is_remote(name) != is_remote(output):
+            continue
+        if is_remote(name):
+            if _objects_among(name, output):
+                raise _among(what, output, name)
+            continue
+        if Path(name).is_file():
             continue
         folder = Path(output).absolute().parent
         while _PARTITION.fullmatch(folder.name):
             folder = folder.parent
         inside = Path(name).is_dir() and folder.is_dir() and folder.samefile(name)
         if inside or (glob.has_magic(name) and Path(output).absolute().match(str(Path(name)))):
-            raise OptionError(
-                "{what:capital} {output!r} would be among the inputs {name!r} of the next run; "
-                "write it to another folder.",
-                what=what,
-                output=output,
-                name=name,
-            )
+            raise _among(what, output, name)
+
+
+def _objects_among(source: str, output: str) -> bool:
+    if glob.has_magic(source):
+        return PurePosixPath(output).match(source)
+    folders = output.removeprefix(source).split("/")[:-1]
+    inside = source.endswith("/") and output.startswith(source)
+    return inside and all(map(_PARTITION.fullmatch, folders))
+
+
+def _among(what: str, output: str, name: str) -> OptionError:
+    return OptionError(
+        "{what:capital} {output!r} would be among the inputs {name!r} of the next run; "
+        "write it to another folder.",
+        what=what,
+        output=output,
+        name=name,
+    )
 
 
 def check_same_columns(first: str, names: Sequence[str], other: str, found: Sequence[str]) -> None:

@@ -77,6 +77,7 @@ class Watch:
         doubtful: column names that may be cells, with the place of each.
         how_read: how text files were read, by what messages call them.
         found: what was found where the command begins, in sentences.
+        copies: of objects that were read, by their URLs; they go when the command ends.
     """
 
     found: list[str] = field(default_factory=list)
@@ -86,6 +87,7 @@ class Watch:
     tables: dict[Hashable, str] = field(default_factory=dict)
     doubtful: dict[str, int] = field(default_factory=dict)
     how_read: dict[str, HowRead] = field(default_factory=dict)
+    copies: dict[str, Path] = field(default_factory=dict)
 
     @property
     def notes(self) -> list[str]:
@@ -107,6 +109,19 @@ def watching_inputs() -> Iterator[Watch]:
         yield watch
     finally:
         _CURRENT.reset(token)
+        for copy in watch.copies.values():
+            copy.unlink(missing_ok=True)
+
+
+@contextmanager
+def watched() -> Iterator[Watch]:
+    """Remember what is read while the block runs, unless a command does already."""
+    watch = _CURRENT.get()
+    if watch is not None:
+        yield watch
+        return
+    with watching_inputs() as new:
+        yield new
 
 
 def current_watch() -> Watch | None:
@@ -224,7 +239,7 @@ def _keys(path: str | PathLike[str], *, stream: int) -> list[Hashable]:
     name = os.fspath(path)
     number = _number_of(stream if name == _STREAM else name)
     if number is None:
-        return []
+        return [name] if "://" in name else []  # an object is known by its URL
     # The path too: the file may be replaced by another program while we work.
     return [number] if name == _STREAM else [number, os.path.realpath(name)]
 

@@ -35,8 +35,9 @@ from shoal.io.formats import check_delimiter, detect_format
 from shoal.io.hidden_contents import UNSEEN, look_at_sheet
 from shoal.io.limits import UNREADABLE, check_columns, check_excel, check_json_lines, own_file
 from shoal.io.location import is_database, refuse_almost_url
-from shoal.io.overwrite_guard import HowRead, current_watch, note_read
+from shoal.io.overwrite_guard import HowRead, current_watch, note_read, watched
 from shoal.io.read import read_table
+from shoal.io.remote import on_disk
 from shoal.io.source import Source, open_source, to_utf8
 from shoal.messages import Message
 from shoal.runtime.threads import check_process
@@ -74,6 +75,7 @@ class Written:
     beside: tuple[str, ...] = ()
 
 
+@watched()
 def read_written(
     source: str | PathLike[str],
     *,
@@ -151,7 +153,7 @@ def _read(
                 )
             )
         else:
-            beside.extend(resolve_name(row.hidden)(path))
+            beside.extend(resolve_name(row.hidden)(str(on_disk(path))))
     return frame, False
 
 

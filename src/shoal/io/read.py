@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -37,12 +38,14 @@ from shoal.io.location import (
     check_same_columns,
     input_files,
     is_database,
+    is_folder,
     partition_of,
     refuse_almost_url,
     shown_name,
 )
-from shoal.io.overwrite_guard import how_read, note_input
+from shoal.io.overwrite_guard import how_read, note_input, watched
 from shoal.io.recognise import recognise_noted
+from shoal.io.remote import on_disk
 from shoal.io.source import Source, open_source, to_utf8
 from shoal.io.spelling import read_as_asked
 from shoal.messages import Message
@@ -65,8 +68,8 @@ def guess_rows(source: str, format: str | None = None) -> int | None:  # noqa: A
     Parquet knows; text is judged by the length of its first lines (compressed text by what its
     first megabyte becomes). A stream, a database or another format is not.
     """
-    path = Path(source)
     found = detect_format(source, format)
+    path = on_disk(source)
     if not path.is_file():
         return None
     note_input(source)
@@ -113,6 +116,7 @@ def _lines_in_gzip(sample: bytes) -> tuple[int, int]:
 _SAMPLE_ROWS = 50_000
 
 
+@watched()
 def read_table(  # noqa: PLR0913 - one argument per option
     source: Sources,
     *,
@@ -175,7 +179,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
     texts = tuple(each for each in markers if each)  # where cells have types, "" is a value
     path, *others = input_files(source, format)
     given = [source] if isinstance(source, (str, PathLike)) else list(source)
-    tables = [Path(each) for each in given if Path(each).is_dir()]
+    tables = [Path(each) for each in given if is_folder(each)]
     if is_database(path):
         from shoal.io.database import column_names, read_sql
 
@@ -297,12 +301,10 @@ def called(path: str) -> str:
     """Return what messages call a file; the values that its folders are named by are cells."""
     if path == "-":
         return Message("Standard input")
-    shown = Path(path)
+    parts = re.split(r"([/\\])", path)
     for name in partition_of(path):
-        shown = Path(
-            *(f"{name}=…" if each.startswith(f"{name}=") else each for each in shown.parts)
-        )
-    return repr(str(shown) if partition_of(path) else path)
+        parts = [f"{name}=…" if each.startswith(f"{name}=") else each for each in parts]
+    return repr("".join(parts))
 
 
 def _one_format(paths: list[str], format_name: str | None) -> Format:
@@ -448,7 +450,7 @@ def _scan_parquet(path: str) -> tuple[pl.LazyFrame, int]:
     import polars as pl
 
     try:
-        table = pl.scan_parquet(Path(path), glob=False)
+        table = pl.scan_parquet(on_disk(path), glob=False)
         names = table.collect_schema().names()
         n_rows = int(table.select(pl.len()).collect().item())
     except FileNotFoundError:

@@ -52,10 +52,33 @@ _DATES = tuple(
         rf"(?P<month>{_WORD})\.? \d{{1,2}}(?P<sep2>,? )(?P<year>\d{{4}})",
     )
 )
+_MONTHS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\d{1,2}(?P<sep>[./-])(?P<year>\d{4})",
+        r"(?P<first>\d{4})(?P<sep>[./-])\d{2}",
+        rf"(?P<month>{_WORD})\.?(?P<sep>[ /-])(?P<year>\d{{4}})",
+    )
+)
+_HOUR = "(?:[01]?[0-9]|2[0-3])"
+_TIMES = (
+    rf"(?i)^{_HOUR}(?::[0-5][0-9]){{1,2}}(?: ?(?:uhr|h|[ap]\.?m\.?))?$"
+    rf"|^{_HOUR}(?:[.][0-5][0-9])? ?(?:uhr|h)$|^{_HOUR} ?[ap]\.?m\.?$|^{_HOUR}h[0-5][0-9]$"
+)
+_CLOCK_TIME = re.compile(r"\s*\d{1,2}(?:[:.h]\d\d|\s?(?:uhr|h|[ap]\.?m))", re.IGNORECASE)
+_DIGIT = r"[0-9]+(?:[.,][0-9]+)?(?: ?%)?"
+_BOUNDS = (
+    r"(?i)^(?:[<>\x{2264}\x{2265}]=?|=[<>]|unter|\x{fc}ber|mindestens|h\x{f6}chstens|ab|bis|under"
+    r"|over|below|above|at least|at most|up to|less than|more than|moins de|plus de|menos de"
+    r"|m\x{e1}s de)"
+    rf" ?{_DIGIT}$|^{_DIGIT} ?(?:\+|(?:or|and|und|oder|et|ou|y|o|e) \p{{L}}+)$"
+)
+_SCALE = 12  # different values; with fewer, those such as 3+ are steps of a scale
 _NUMBER = re.compile(
     r"\(?(?P<before>[^\d\s(+\u2212-]*)\s?[+\u2212-]?\d(?:[\d.,'\u2019\u2009 ]*\d)?"
     r"[\u2212-]?\s?(?P<after>[^\d()\u2212-]*)\)?"
 )
+_LONG_WORD = r"\p{L}{5}"
 _PLAIN = str(NumberSpelling("."))
 _TOO_LONG = 15  # digits that a float holds
 _YEARS = (1880, 2100)  # of numbers that are days
@@ -63,6 +86,7 @@ _FEW = 10  # whole numbers that may look like dates by chance
 _DIGITS = ("yyyymmdd", "ddmmyyyy", "mmddyyyy")
 _MOSTLY = 0.8  # of the different texts of a column that looks like dates
 _FEWEST = 2
+_SIGN = r"[-+\x{2212}]"
 _LOOKED_AT = 50
 
 
@@ -106,7 +130,9 @@ def recognise(
         for name, (way, doubt) in decided.items()
     }
     for name in [each for each in texts if each not in fits]:
-        if (doubted := _mostly_dates(texts[name])) is not None:
+        values = texts[name]
+        doubted = _times(values) or _bounded_numbers(values) or _mostly_dates(values)
+        if doubted is not None:
             found[name] = doubted
     return frame, found
 
@@ -126,7 +152,8 @@ def _different(column: pl.Series) -> pl.Series | None:
     if place is None or column[place] is None:
         return None
     starts = column.slice(place, _FEW).drop_nulls().cast(pl.String).to_list()
-    if not any(_number(each) or _date(each) for each in starts):
+    known = (_number, _date, _month, _CLOCK_TIME.match)
+    if not any(look(each) for each in starts for look in known):
         return None
     return trim(column.unique().drop_nulls().cast(pl.String)).unique().sort()
 
@@ -134,6 +161,10 @@ def _different(column: pl.Series) -> pl.Series | None:
 def _date(text: str) -> re.Match[str] | None:
     plain = text.strip().translate(_NARROW)
     return next((match for each in _DATES if (match := each.fullmatch(plain))), None)
+
+
+def _month(text: str) -> re.Match[str] | None:
+    return next((match for each in _MONTHS if (match := each.fullmatch(text.strip()))), None)
 
 
 def _number(text: str) -> re.Match[str] | None:
@@ -154,10 +185,31 @@ def _dates(texts: pl.Series) -> _Fits | None:
         return _Fits(ways[:2], Message("all its whole numbers are days")) if ways else None
     match = _date(texts[0])
     if match is None:
-        return None
+        return _months(texts)
     forms = _forms_of(match, texts)
     ways = tuple(way for form in forms if _reads(way := _dated(form), texts))
     return _Fits(ways[:2], _why_date(ways, forms)) if ways else None
+
+
+def _months(texts: pl.Series) -> _Fits | None:
+    match = _month(texts[0])
+    if match is None:
+        return None
+    said, sep = match.groupdict(), match["sep"]
+    form = f"yyyy{sep}mm" if said.get("first") else f"mm{sep}yyyy"
+    if said.get("month") is not None:
+        form = f"{'mmmm' if texts.str.contains(_LONG_WORD).any() else 'mmm'}{sep}yyyy"
+    way = DateSpelling(form)
+    if len(texts) < _FEWEST or not _are_days(way, texts) or _are_school_years(texts):
+        return None
+    return _Fits((way,), Message("its cells are months, each read as its first day"))
+
+
+def _are_school_years(texts: pl.Series) -> bool:
+    """Tell whether each text is a year and the next one: 2009-10, 2010/11."""
+    parts = texts.str.extract_groups("^[0-9]{2}([0-9]{2})[./-]([0-9]{2})$").struct
+    first, second = (parts.field(each).cast(int) for each in parts.fields)
+    return bool(((first + 1) % 100 == second).all()) and first.null_count() == 0
 
 
 def _are_days(way: DateSpelling, texts: pl.Series) -> bool:
@@ -171,7 +223,7 @@ def _are_days(way: DateSpelling, texts: pl.Series) -> bool:
 
 
 def _forms_of(match: re.Match[str], texts: pl.Series) -> list[str]:
-    long = bool(texts.str.contains(r"\p{L}{5}").any())
+    long = bool(texts.str.contains(_LONG_WORD).any())
     return [f"{form}{_clock(match)}" for form in _forms(match, long=long)]
 
 
@@ -184,6 +236,47 @@ def are_mostly_values(texts: pl.Series) -> bool:
     spread = texts.gather_every(max(len(texts) // _LOOKED_AT, 1))
     values = [each for each in spread if _number(each) or _date(each)]
     return len(values) >= max(_MOSTLY * len(spread), _FEWEST)
+
+
+def _times(texts: pl.Series) -> Found | None:
+    """Return what is said about a column of times of the day."""
+    if len(texts) < _FEWEST or not texts.str.contains(_TIMES).all():
+        return None
+    return Found(
+        TEXT,
+        Message("its cells are times of the day"),
+        Message(
+            "Column {name!r} holds times of the day or durations, which have no order here, so all "
+            "of it stays text; put the hour or the minutes in their place, as whole numbers, or "
+            "say --read-as {name}=text.",
+            name=texts.name,
+        ),
+    )
+
+
+def _bounded_numbers(texts: pl.Series) -> Found | None:
+    """Return what is said about a column of numbers, some of which are bounds such as ``<5``."""
+    if len(texts) <= _SCALE:
+        return None
+    bounds = texts.str.contains(_BOUNDS)
+    numbers = texts.filter(~bounds)
+    if not bounds.any() or len(numbers) < _MOSTLY * len(texts):
+        return None
+    if not numbers.str.contains(rf"^{_SIGN}?[0-9](?:[0-9.,' ]*[0-9])?(?: ?%)?$").all():
+        return None
+    return Found(
+        TEXT,
+        Message("not all of its cells are numbers"),
+        Message(
+            "Column {name!r} looks like numbers, but {n_bounds:,} of its {n:,} different values "
+            "are bounds (below, above or at least a number), so all of it stays text; put numbers "
+            "in their place, say that they are missing with --missing-codes (missing_codes in a "
+            "job), or say --read-as {name}=text.",
+            name=texts.name,
+            n_bounds=int(bounds.sum()),
+            n=len(texts),
+        ),
+    )
 
 
 def _mostly_dates(texts: pl.Series) -> Found | None:
@@ -372,7 +465,7 @@ def _decided(fits: _Fits, certain: Collection[Spelling]) -> tuple[Spelling, bool
 def _alike(one: Spelling, other: Spelling) -> bool:
     """Tell whether a country that writes the one writes the other."""
     if isinstance(one, DateSpelling) and isinstance(other, DateSpelling):
-        return one.form[:3] == other.form[:3]
+        return "d" in other.form and one.form[:3] == other.form[:3]
     numbers = isinstance(one, NumberSpelling) and isinstance(other, NumberSpelling)
     return numbers and one.decimal == other.decimal != ""  # type: ignore[union-attr]
 

@@ -9,12 +9,12 @@ import re
 import sys
 import zlib
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from shoal.errors import DataError, OptionError
 from shoal.io.limits import LIMITS, check_size, limit
 from shoal.io.overwrite_guard import HowRead, note_input, note_read
+from shoal.io.remote import on_disk
 from shoal.messages import Message
 from shoal.runtime.memory import human_bytes
 
@@ -264,7 +264,8 @@ def open_source(path: str, name: str, compression: str | None = None) -> Iterato
         yield Source(sys.stdin.buffer, name, compression, 0)
         return
     try:
-        file = Path(path).open("rb")  # noqa: SIM115 - closed below; errors of the block are not ours
+        place = on_disk(path)
+        file = place.open("rb")
     except FileNotFoundError:
         raise DataError("There is no file {name}.", name=name) from None
     except IsADirectoryError:
@@ -274,7 +275,7 @@ def open_source(path: str, name: str, compression: str | None = None) -> Iterato
             "{name} cannot be read: {strerror}.", name=name, strerror=error.strerror
         ) from None
     with file:
-        yield Source(file, name, compression, Path(path).stat().st_size)
+        yield Source(file, name, compression, place.stat().st_size)
 
 
 # -- Text in any encoding as UTF-8: said by the user, by the file's first bytes, or told by a rule.

@@ -1,7 +1,7 @@
 """How people write dates and numbers, and how the cells of a column are read by that.
 
-A spelling is written as an example: ``dd.mm.yyyy`` or ``d. mmmm yyyy`` for dates, ``1.234,5`` or
-``12,5 %`` for numbers, ``text`` for what stays as it is.
+A spelling is written as an example: ``dd.mm.yyyy`` or ``d. mmmm yyyy`` for dates, ``mm/yyyy`` for
+months, ``1.234,5`` or ``12,5 %`` for numbers, ``text`` for what stays as it is.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class DateSpelling:
 
     Attributes:
         form: its parts, as ``dd.mm.yyyy hh:mm``; ``+zz`` stands for a distance from UTC, which
-            leaves the clock as it is written.
+            leaves the clock as it is written. Without a day it is a month, read as its first day.
         since: the first of the hundred years that years of two digits are among; None if they
             end with the present one.
     """
@@ -122,7 +122,7 @@ class DateSpelling:
             since = self.since or datetime.now(UTC).year - 99
             year = since + (year - since) % 100
         month = pl.col("m").cast(pl.Int32) if "m" in columns else _month(columns["word"])
-        day = [year, month, pl.col("d").cast(pl.Int32)]
+        day = [year, month, pl.col("d").cast(pl.Int32) if "d" in columns else pl.lit(1)]
         digits = [each.cast(pl.String).str.zfill(n) for each, n in zip(day, (4, 2, 2), strict=True)]
         text = pl.concat_str(digits, separator="-")
         if "h" not in columns:
@@ -289,8 +289,8 @@ def parse_spelling(text: str) -> Spelling | None:
     if found is None:
         raise OptionError(
             "{text!r} is no way to write dates or numbers; give an example such as dd.mm.yyyy, "
-            "mm/dd/yy, d. mmmm yyyy, 1.234,5 or 12 %, with decimals where a sign stands between "
-            "three digits, or the word text.",
+            "mm/dd/yy, d. mmmm yyyy, mm/yyyy, 1.234,5 or 12 %, with decimals where a sign stands "
+            "between three digits, or the word text.",
             text=text,
         )
     return found
@@ -305,9 +305,10 @@ def _date(text: str) -> DateSpelling | None:
     day, clock = parts[:3], parts[3:]
     known: tuple[list[str], ...] = ([], ["h", "minute"], ["h", "minute", "s"])
     known += tuple([*each, end] for each in known[1:] for end in "a+")
-    if sorted(day) != ["d", "m", "y"] or clock not in known:
-        return None
     two_digits = "yyyy" not in form
+    is_month = sorted(parts) == ["m", "y"] and not two_digits
+    if not is_month and (sorted(day) != ["d", "m", "y"] or clock not in known):
+        return None
     if since and not (two_digits and re.fullmatch("[0-9]{4}", year)):
         return None
     return DateSpelling(form, int(year) if since else None)

@@ -70,7 +70,9 @@ def read_statistics(
     for column in frame.get_columns():
         labels = about.variable_value_labels.get(column.name, {})
         is_ordinal = about.variable_measure.get(column.name) == "ordinal"
-        read_column = _column(column, labels, is_ordinal=is_ordinal)
+        is_short = about.readstat_variable_types.get(column.name) == "float"
+        shown = _as_shown(column) if is_short else column
+        read_column = _column(shown, labels, is_ordinal=is_ordinal)
         labelled += bool(labels) and column.dtype.is_numeric() > read_column.dtype.is_numeric()
         columns.append(read_column)
     if labelled:
@@ -148,6 +150,13 @@ def _whole(column: pl.Series) -> pl.Series:
     whole = column.cast(pl.Int64, strict=False)
     same = whole.cast(column.dtype) == column
     return whole if whole.null_count() == column.null_count() and same.all() else column
+
+
+def _as_shown(column: pl.Series) -> pl.Series:
+    """Return numbers of seven digits as their program shows them: 5.1 and not 5.099999904632568."""
+    import polars as pl
+
+    return column.cast(pl.Float32).cast(pl.String).cast(pl.Float64)
 
 
 def _text(value: Any) -> str | None:

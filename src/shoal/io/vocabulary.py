@@ -235,17 +235,41 @@ VOCABULARY: dict[str, str] = {
 }
 
 HINTS: dict[str, str] = {
-    "diagnosis": "covid~ anaemia anemia diabet~ asthma hypertension depression~ anxiety",
-    "treatment": "smoker cigs cigarettes raucher fumador fumatore roker",
-    "result": "dead deceased happy",
-    "sex": "female male woman man",
-    "origin": "black white nonwhite hispanic hisp asian native",
-    "family": "married single divorced widowed",
-    "occupation": "unemployed retired employed outwork experience exper",
-    "education": "schooling",
+    "diagnosis": (
+        "covid~ anaemia anemia diabet~ asthma hypertension depress~ anxiety ulcer~ ascites "
+        "edema oedema hepat~ histol~ obstruct~ perfor~ adhes~ metasta~ menopaus~ lesion~ nodes "
+        "lymph~ infect~ hemophil~ haemophil~ fracture~ stroke infarct~ angina seizure~ epilep~ "
+        "obes~ dement~ arthrit~ copd ckd disab disabled chron chronic sick sickness ~disease "
+        "karno~ ecog bdi gleason"
+    ),
+    "treatment": (
+        "smoker cigs cigarettes raucher fumador fumatore roker trt treat treated rx placebo "
+        "regimen steroid~ chemo~ radiotherap~ transplant~ hormon~ prescri~ ~presc medecine "
+        "antibiotic~ randomi~ surg"
+    ),
+    "result": (
+        "dead deceased happy cens censor censored censoring relaps~ recurr~ improved gpa ~gpa sat "
+        "gre gmat toefl iq hlth risk_aver~ affairs"
+    ),
+    "sex": "female male woman man fem femme masc",
+    "origin": "black white nonwhite hispanic hisp asian native foreign~ immigrant~ ethn eth",
+    "family": (
+        "married single divorced widowed unmarried marr maried child child~ kid ~kids "
+        "dependent~ pregnancies"
+    ),
+    "occupation": (
+        "unemployed retired employed outwork experience exper exp expr ind indus bluecol "
+        "bluecollar whitecollar occ ~occ jobclass self_employed selfempl~ wks weeks_worked "
+        "constr~ manuf~ agric~ trade services"
+    ),
+    "education": "schooling educatn grad graduate~ literate literacy discipline",
     "offence": "felon~",
-    "place": "urban rural smsa",
+    "place": (
+        "urban rural smsa north~ south~ east eastern west western midwest inst instit institut~"
+    ),
     "age": "senior~",
+    "money": "earn earns profit profits sales asset assets wealth savings",
+    "plan": "insur~ insured uninsured medicaid medicare hmo",
     "glued key": "~id ~nr ~no ~num ~number ~key ~ref",
 }
 """Words that are as often a cell as the name of a column; they tell nothing about a first line."""
@@ -363,7 +387,40 @@ def hints_of(name: str) -> tuple[Topic, ...]:
     (('sex',), ())
     """
     words = words_of(name)
+    return _wide_topics(words) or next(filter(None, map(_wide_topics, unglued(words))), ())
+
+
+def _wide_topics(words: str) -> tuple[Topic, ...]:
     return tuple(topic for topic, pattern in _WIDE.items() if pattern.search(words))
+
+
+_GLUED_BEFORE = re.compile(r"^(?:log|ln|num|tot|avg|nb|l|n|d|h)_?(?=[a-z]{3})")
+_GLUED_BEHIND = re.compile(r"(?<=[a-z]{3})(?:_?(?:sq|lbs|yrs|[0-9]+)|[whmf])$")
+_SHORT_CORES = frozenset({"age", "sex", "inc", "kid"})
+
+
+def unglued(words: str) -> tuple[str, ...]:
+    """Return what is left of a name without what old programs glue to a word, most kept first.
+
+    These are signs of logarithms, squares, counts and sums, of husband and wife, and numbers.
+
+    >>> unglued("lfaminc"), unglued("hearnw"), unglued("age75"), unglued("numvisits2")
+    (('faminc',), ('hearn', 'earnw', 'earn'), ('age',), ('numvisits', 'visits2', 'visits'))
+    """
+    found: dict[str, None] = {}
+    waiting = [words]
+    while waiting:
+        each = waiting.pop(0)
+        shorter = (pattern.sub("", each) for pattern in (_GLUED_BEHIND, _GLUED_BEFORE))
+        for core in shorter:
+            known = len(core) >= _SHORTEST_CORE or core in _SHORT_CORES
+            if core != each and core not in found and known:
+                found[core] = None
+                waiting.append(core)
+    return tuple(found)
+
+
+_SHORTEST_CORE = 4
 
 
 def says_only(name: str, *topics: Topic) -> bool:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.archive.release_file import Digests, KeptRelease
-    from shoal.publish.people import PublishedTable
+    from shoal.publish.release_data import PublishedTable
     from shoal.settings.request import Request
 
 
@@ -267,6 +267,12 @@ class Applied(Generic[FrameT]):
     def __repr__(self) -> str:
         """Return one line without any cell."""
         return f"<Applied {self.release!r}, {self.n_waiting} rows wait>"
+
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, shown
+
+        waiting = shown(facts([("Rows that wait", f"{self.n_waiting:,}")]))
+        return self.release._repr_html_() + waiting
 
 
 def apply(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from shoal.archive.release_file import Digests, KeptPeople, KeptRelease
     from shoal.privacy import PrivacyModel
-    from shoal.publish.people import PublishedTable
+    from shoal.publish.release_data import PublishedTable
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from shoal.engine.grouping import LocalWork
     from shoal.engine.pipeline import Task
     from shoal.life.guarantee import Stories
-    from shoal.publish.people import PublishedTable
+    from shoal.publish.release_data import PublishedTable
     from shoal.publish.verify import Verification
 
 

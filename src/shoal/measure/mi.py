@@ -142,18 +142,18 @@ class PMI(CostMeasure):
         number: int,
     ) -> tuple[float, NDArray[np.float64] | None]:
         """Return the same from Π_PMI of each column."""
-        told = _entropy(target) - np.array(lost)
+        information = _entropy(target) - np.array(lost)
         if self.norm == "max":
-            best_first = np.argsort(-told, kind="stable")
-            follow = np.full(len(told), SLIGHT)
-            follow[best_first[min(number, len(told) - 1)]] = 1.0
-            return float(told.max()), follow * len(told) / follow.sum()
-        worth = float(np.linalg.norm(weights * told) / weights.sum())
-        follow = weights**2 * np.maximum(told, 0.0)
+            best_first = np.argsort(-information, kind="stable")
+            follow = np.full(len(information), SLIGHT)
+            follow[best_first[min(number, len(information) - 1)]] = 1.0
+            return float(information.max()), follow * len(information) / follow.sum()
+        worth = float(np.linalg.norm(weights * information) / weights.sum())
+        follow = weights**2 * np.maximum(information, 0.0)
         if not follow.max() > 0:
             return worth, None
         follow = np.maximum(follow, SLIGHT * follow.max())
-        return worth, follow * len(told) / follow.sum()
+        return worth, follow * len(information) / follow.sum()
 
     def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:
         """Return the cost table of one attribute."""

@@ -65,6 +65,11 @@ class Scores(Mapping[str, float]):
         shown = ", ".join(f"{name!r}: {value:.6g}" for name, value in self._values.items())
         return f"Scores({{{shown}}})"
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import shown, table
+
+        return shown(table(("measure", "value"), ((n, f"{v:.6g}") for n, v in self.items())))
+
 
 def create_measure(name: str, options: Mapping[str, object] | None = None) -> Measure:
     """Return the measure called ``name``, with its options set.

@@ -41,19 +41,19 @@ def given_distance(weights: Sequence[float]) -> Floats:
     return share
 
 
-def check_level_weights(measure: str, given: object) -> dict[str, tuple[float, ...]]:
+def check_level_weights(measure: str, by_column: object) -> dict[str, tuple[float, ...]]:
     """Return the weights of each column, or say what is wrong with them."""
-    if given is None:
+    if by_column is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(by_column, Mapping):
         raise OptionError(
             "level_weights of {measure!r} must map columns to lists of weights, as in "
             "{{'age': [3, 2, 1]}}, not {name}.",
             measure=measure,
-            name=type(given).__name__,
+            name=type(by_column).__name__,
         )
     result: dict[str, tuple[float, ...]] = {}
-    for name, weights in given.items():
+    for name, weights in by_column.items():
         listed = list(weights) if isinstance(weights, list | tuple) else []
         numbers = [w for w in listed if isinstance(w, int | float) and not isinstance(w, bool)]
         fine = bool(listed) and len(numbers) == len(listed)
@@ -106,20 +106,20 @@ class WHD(CostMeasure):
         return climbing_form(attribute, partial(self._climbed, attribute.name))
 
     def _climbed(self, name: str, taxonomy: Taxonomy) -> Floats:
-        given = self.level_weights.get(name)
-        if given is None:
+        own_weights = self.level_weights.get(name)
+        if own_weights is None:
             steps: Floats = weighted_distance(taxonomy.tree_height + 1, self.beta)
-        elif len(given) != taxonomy.tree_height:
+        elif len(own_weights) != taxonomy.tree_height:
             raise OptionError(
                 "level_weights of {name!r} has {n} weights for column {name2!r}, whose "
                 "hierarchy has {tree_height} steps from the root to a leaf.",
                 name=self.name,
-                n=len(given),
+                n=len(own_weights),
                 name2=name,
                 tree_height=taxonomy.tree_height,
             )
         else:
-            steps = given_distance(given)
+            steps = given_distance(own_weights)
         cost: Floats = steps[taxonomy.height]
         return cost
 

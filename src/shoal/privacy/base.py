@@ -67,7 +67,7 @@ class PrivacyModel(ABC):
             which value each belongs to nor on the whole table.
         about: whether the promise is about the sensitive values of ``"groups"``, about which
             ``"people"`` of a population cells cover, or about the ``"whole"`` release
-            (`shoal.privacy.whole` for both).
+            (`shoal.privacy.release_wide` for both).
     """
 
     name: ClassVar[str]
@@ -286,8 +286,8 @@ class PrivacyModel(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table of a job file for this model."""
-        told = [row.name for row in options_of(type(self)) if row.certificate]
-        options = {name: getattr(self, name) for name in told}
+        names = [row.name for row in options_of(type(self)) if row.certificate]
+        options = {name: getattr(self, name) for name in names}
         return {"model": self.name, **{k: v for k, v in options.items() if v is not None}}
 
     @staticmethod
@@ -344,11 +344,11 @@ def parse_privacy(models: object) -> tuple[PrivacyModel, ...]:
     return tuple(result)
 
 
-def _no_model(given: object) -> OptionError:
+def _no_model(model: object) -> OptionError:
     return OptionError(
         "privacy must be a list of privacy models, as in privacy=[shoal.LDiversity(2)], but "
         "{given!r} was given.",
-        given=given,
+        given=model,
     )
 
 
@@ -361,7 +361,7 @@ def parameter(
     default: Any = REQUIRED,
     flag: tuple[str, ...] = (),
     kinds: Mapping[str, tuple[str, ...]] | None = None,
-    **said: Any,
+    **more: Any,
 ) -> Any:
     """Return a field of a model: an option of the promise, which the certificate tells.
 
@@ -371,7 +371,7 @@ def parameter(
         flag: its name on the command line, what stands for the value in ``--help``, and the line
             of help there, where it differs. The flag of the first option makes the promise.
         kinds: such flags by the kind of promise that they make, where the first option has several.
-        said: what else `shoal.options.Option` says, ``help`` above all.
+        more: what else `shoal.options.Option` says, ``help`` above all.
     """
     flags = {
         kind: Flag(
@@ -384,19 +384,19 @@ def parameter(
         for kind, words in {"": flag, **(kinds or {})}.items()
         if words
     }
-    said = {"certificate": True, "flag": flags.pop("", None), "parts": flags, **said}
-    return option(default=default, check=check, **said)
+    more = {"certificate": True, "flag": flags.pop("", None), "parts": flags, **more}
+    return option(default=default, check=check, **more)
 
 
-def check_column_name(name: str, given: Any) -> Any:
-    """Raise an OptionError unless ``given`` is a column name."""
-    if not isinstance(given, str) or not given:
+def check_column_name(name: str, column: Any) -> Any:
+    """Raise an OptionError unless ``column`` is a column name."""
+    if not isinstance(column, str) or not column:
         raise OptionError(
             "{name} must be the name of one column, but {given!r} was given.",
             name=name,
-            given=given,
+            given=column,
         )
-    return given
+    return column
 
 
 COLUMN: dict[str, Any] = {
@@ -567,7 +567,7 @@ def judge(
     """
     pairs, count = _count(groups.astype(np.int64) * n_codes + codes, people, times)
     if whole is None:
-        whole = _whole(codes, n_codes, people, times)
+        whole = _histogram_of_all(codes, n_codes, people, times)
     return judge_pairs(model, n_groups, pairs, count, whole)
 
 
@@ -628,7 +628,7 @@ def _count(
     return pairs, np.bincount(once, minlength=len(pairs))
 
 
-def _whole(
+def _histogram_of_all(
     codes: NDArray[np.integer[Any]],
     n_codes: int,
     people: NDArray[np.integer[Any]] | None,

@@ -16,7 +16,7 @@ from shoal.privacy.base import (
     TOLERANCE,
     parameter,
 )
-from shoal.privacy.whole import PopulationModel
+from shoal.privacy.release_wide import PopulationModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

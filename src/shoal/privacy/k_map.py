@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shoal.messages import Message
 from shoal.options import Number
 from shoal.privacy.base import COUNTS, POPULATION, parameter
-from shoal.privacy.whole import PopulationModel
+from shoal.privacy.release_wide import PopulationModel
 
 if TYPE_CHECKING:
     import numpy as np

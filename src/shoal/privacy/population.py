@@ -55,14 +55,14 @@ class Population:
     places: tuple[NDArray[np.float64] | None, ...]
 
     @classmethod
-    def of(cls, given: Any, counts: str | None, table: EncodedTable) -> Population:
+    def of(cls, population: Any, counts: str | None, table: EncodedTable) -> Population:
         """Code a population table by the quasi-identifiers of the table that is published.
 
         Raises:
             OptionError: the population lacks a column.
             DataError: a column of it cannot be compared with that of the table.
         """
-        frame = to_polars(given)
+        frame = to_polars(population)
         columns, places = [], []
         for attribute in table.attributes:
             missing = Message("The population has no column {name!r}.{hint}")

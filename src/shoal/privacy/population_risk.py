@@ -12,7 +12,7 @@ from shoal.errors import OptionError
 from shoal.messages import Message
 from shoal.options import Number, one_of, or_none
 from shoal.privacy.base import TOLERANCE, parameter, people_in_groups
-from shoal.privacy.whole import ReleaseModel
+from shoal.privacy.release_wide import ReleaseModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -459,7 +459,8 @@ def topics_of_values(column: pl.Series) -> tuple[Topic, ...]:
     if column.dtype == pl.String:
         texts = {each.casefold() for each in values.head(len(_SEXES)).to_list()}
         return ("sex",) if 2 <= len(texts) <= 4 and texts <= _SEXES else ()
-    if column.dtype.is_integer() and len(values) >= 30:
+    # Somebody else is as old; who is numbered has a number of his own.
+    if column.dtype.is_integer() and 30 <= len(values) < 0.9 * len(column):
         low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]  # whole numbers
         return ("age",) if 0 <= low <= 40 and 60 <= high <= _OLDEST else ()
     return ()

@@ -15,12 +15,13 @@ import numpy as np
 from shoal.errors import HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, frequency_hierarchy
 from shoal.hierarchy.rules import HierarchyRule
+from shoal.io.vocabulary import unglued, words_of
 from shoal.messages import Message
 from shoal.profile import column_facts as values
 from shoal.profile.column_facts import Facts, facts_of
 from shoal.profile.roles import QUASI_TOPICS, is_code, judge
+from shoal.publish.danger import Codes, follows, go_together, renumbered
 from shoal.publish.recode import hash_cells
-from shoal.table.relations import Codes, follows, go_together, renumbered
 from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
@@ -306,8 +307,12 @@ def _grown(values: pl.Series, given: dict[str, object]) -> Grown:
         return NOTHING
 
 
-MOST_QUASI = 10
-"""More quasi-identifiers than this protect nobody: every row is unique, and all detail is lost."""
+MOST_QUASI = 20
+"""More quasi-identifiers than this leave little detail in each of them.
+
+Up to here a column that is kept loses less than one that is dropped, as
+`python -m benchmarks.init.wide` shows.
+"""
 _LOOKED_AT = 20_000
 _COUNTED = 1_000_000
 _FEWEST = 100
@@ -331,9 +336,22 @@ def compare_columns(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[Guess
     out: dict[str, str] = {}
     _leave_out_finest(found, _of_role(guesses, Role.QUASI_IDENTIFIER, out), out)
     _leave_out_coarser(found, _of_role(guesses, Role.QUASI_IDENTIFIER, out), out)
+    twice = {*out}  # nothing is lost with these: there is no question to ask
+    for private in _of_role(guesses, Role.SENSITIVE, out):
+        plain = unglued(words_of(private.name))
+        for other in _of_role(guesses, Role.SENSITIVE, out):
+            if words_of(other.name) in plain and found.tells(other, private):
+                why = Message(
+                    "It follows from {name!r}, which is published as it is", name=other.name
+                )
+                out[private.name] = why
+                twice.add(private.name)
     for private in _of_role(guesses, Role.SENSITIVE, out):
         _settle(found, private, _of_role(guesses, Role.QUASI_IDENTIFIER, out), out)
-    return [_left_out(guess, out[guess.name]) if guess.name in out else guess for guess in guesses]
+    return [
+        _left_out(guess, out[guess.name], sure=guess.name in twice) if guess.name in out else guess
+        for guess in guesses
+    ]
 
 
 def _of_role(guesses: Sequence[Guess], role: Role, out: dict[str, str]) -> list[Guess]:
@@ -412,7 +430,12 @@ def _as_person(guess: Guess, found: _Columns, guesses: Sequence[Guess]) -> Guess
 
 
 def _rather(first: Guess, second: Guess) -> bool:
-    """Return whether the first of two that say the same is the better one: a number has order."""
+    """Return whether the first of two that say the same is the better one.
+
+    A number has order, and the wage is read more easily than its logarithm.
+    """
+    if words_of(first.name) in unglued(words_of(second.name)):
+        return True
     return first.kind is Kind.NUMERIC and second.kind is not Kind.NUMERIC
 
 
@@ -455,12 +478,12 @@ def shorten(
     return [_left_out(g, why[g.name]) if g.name in why else g for g in guesses], unknown
 
 
-def _left_out(guess: Guess, why: str) -> Guess:
+def _left_out(guess: Guess, why: str, *, sure: bool = False) -> Guess:
     return replace(
         guess,
         role=Role.DROP,
         why=Message("{why}.", why=why),
-        sure=False,
+        sure=sure,
         kind=None,
         order=None,
         hierarchy=None,

@@ -138,7 +138,7 @@ QUASI_TOPICS = (
 )  # fmt: skip
 """What others may know, what they know best first."""
 _EXACT = 0.05
-"""Share of the rows with a sum of their own, from which money is exact."""
+"""Share of the rows with a value of their own, from which money and measures are exact."""
 OWN_VALUES = 0.01
 """Share of the rows with a value of their own, from which a person is asked."""
 _CLASSES = 20
@@ -195,7 +195,7 @@ def judge(facts: Facts) -> Verdict:
         return Verdict(Role.DROP, why)
     for rule in (
         _as_personal, _as_constant, _as_record, _as_weight, _as_text, _as_date, _as_names,
-        _as_private, _as_known, _as_answer,
+        _as_stay, _as_private, _as_known, _as_outcome, _as_answer,
     ):  # fmt: skip
         found = rule(facts)
         if found is not None:
@@ -346,6 +346,19 @@ def _as_names(facts: Facts) -> Verdict | None:
     return Verdict(Role.IDENTIFIER, Message("Its values look like names of people"))
 
 
+_STAY = re.compile(r"(?:^|_)(?:hosp(?!ic)|clinic|klinik|krankenhaus|hopital|ziekenhuis|szpital)")
+
+
+def _as_stay(facts: Facts) -> Verdict | None:
+    """What is called a hospital and is 0 or 1, or counted, is a stay there and no place."""
+    counted = facts.is_number and facts.n_values > 1 and facts.distinct[0] == 0
+    flag = counted and facts.is_flag and facts.distinct[-1] == 1
+    if not _STAY.search(words_of(facts.column.name)) or not (flag or facts.is_count):
+        return None
+    why = Message("Its values seem to say whether or how often somebody was in hospital")
+    return Verdict(Role.SENSITIVE, why, sure=False, topic="result")
+
+
 def _as_private(facts: Facts) -> Verdict | None:
     """What is published exactly: only where name and values agree, and rows share the values."""
     topic = facts.about(*_SENSITIVE)
@@ -357,11 +370,18 @@ def _as_private(facts: Facts) -> Verdict | None:
     if facts.is_icd:
         about = Message("Its values look like ICD codes of diagnoses")
     own = facts.alone / facts.n_filled
-    if facts.is_number and topic == "money" and own >= _EXACT:
-        why = Message(
-            "{about}; exact sums are as good as names, so they are generalised", about=about
+    if facts.is_number and own >= _EXACT and (topic == "money" or not facts.nearly_unique):
+        exact = (
+            Message(
+                "{about}; exact sums are as good as names, so they are generalised", about=about
+            )
+            if topic == "money"
+            else Message(
+                "{about}; exact values are as good as names here, so they are generalised",
+                about=about,
+            )
         )
-        return Verdict(Role.QUASI_IDENTIFIER, why, topic=topic)
+        return Verdict(Role.QUASI_IDENTIFIER, exact, topic=topic)
     if facts.nearly_unique and facts.n_filled > 10:
         why = Message(
             "{about}, but nearly every row has a value of its own; round it to publish it",
@@ -443,6 +463,21 @@ def _known_fits(facts: Facts, topic: Topic) -> bool:
     return True
 
 
+_OUTCOME = re.compile(
+    r"(?:[a-z0-9]+_)?(?:cens(?!us)[a-z]{0,5}[0-9]*)|(?P<any>status|delta|failed?)"
+)
+_FEW_ENDS = 4
+
+
+def _as_outcome(facts: Facts) -> Verdict | None:
+    """How the time of somebody ended: whether it was cut off, or what happened."""
+    named = _OUTCOME.fullmatch(words_of(facts.column.name))
+    if named is None or facts.n_values > _FEW_ENDS:
+        return None
+    why = Message("Its name and its few values suggest what happened to somebody in the end")
+    return Verdict(Role.SENSITIVE, why, sure=named["any"] is None, topic="result")
+
+
 def _as_answer(facts: Facts) -> Verdict | None:
     item = _SURVEY_ITEM.fullmatch(words_of(facts.column.name)) is not None
     short = facts.is_small_code and facts.distinct[0] >= 0 and facts.distinct[-1] <= 10
@@ -457,9 +492,9 @@ def _as_unknown(facts: Facts) -> Verdict:
     """What no rule knows: few values are generalised, many are removed; both are marked."""
     if facts.is_text and facts.nearly_unique:
         return Verdict(Role.IDENTIFIER, Message("Almost every row has its own value"))
-    numbered = _as_numbers(facts)
-    if numbered is not None:
-        return numbered
+    found = _as_numbers(facts) or _as_known_anyway(facts)
+    if found is not None:
+        return found
     if facts.is_text and facts.n_values > 8 and values.share(facts.texts, r"^\p{L}\.?$") == 1:
         why = Message("Single letters may be the initials of people")
         return Verdict(Role.IDENTIFIER, why, sure=False)
@@ -471,6 +506,32 @@ def _as_unknown(facts: Facts) -> Verdict:
         return Verdict(Role.DROP, why, sure=False)
     why = Message("Not recognised, so treated with caution: others may know it")
     return Verdict(Role.QUASI_IDENTIFIER, why, sure=False)
+
+
+def _as_known_anyway(facts: Facts) -> Verdict | None:
+    """What is generalised whatever it means: there is no question to ask."""
+    why = None
+    if _is_exact_measure(facts):
+        why = Message(
+            "Not recognised, but many rows have a value of their own, so that exact ones would "
+            "single people out whatever they mean"
+        )
+    elif facts.is_flag and facts.about("whose"):
+        why = Message("Says who is one and who is not, which others may know")
+    return None if why is None else Verdict(Role.QUASI_IDENTIFIER, why)
+
+
+def _is_exact_measure(facts: Facts) -> bool:
+    """Return whether numbers measure something, so finely that many rows have one of their own.
+
+    Whole numbers above zero may as well number people.
+    """
+    if not facts.is_number or facts.n_values <= _CLASSES or facts.nearly_unique:
+        return False
+    if facts.alone < OWN_VALUES * facts.n_filled:
+        return False
+    whole = facts.column.dtype.is_integer() or bool((facts.filled % 1 == 0).all())
+    return not whole or facts.quantile(0) < 0 or facts.is_count
 
 
 def _as_numbers(facts: Facts) -> Verdict | None:

@@ -508,6 +508,27 @@ class Suggestion:
             )
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, lists, shown, table
+
+        return shown(
+            facts([("Rows", f"{self.n_rows:,}"), ("k to begin with", self.k)]),
+            table(
+                ("column", "role", "kind", "sure", "why"),
+                (
+                    (
+                        each.name,
+                        each.role.value,
+                        "" if each.kind is None else each.kind.value,
+                        "yes" if each.sure else "no",
+                        each.why,
+                    )
+                    for each in self.columns
+                ),
+            ),
+            lists(self.notes),
+        )
+
 
 _K_COMMENT = (
     "Nobody stands out from fewer than k people. At least 2; 5 to 20 is common, more where the\n"
@@ -630,11 +651,11 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         notes.append(
             plural(
                 "A column that is not recognised is left out, since more than {most} "
-                "quasi-identifiers protect nobody: {names}. Say whether others may know it or "
-                "whether it is private.",
-                "{n:,} columns that are not recognised are left out, since more than {most} "
-                "quasi-identifiers protect nobody: {names}. Say of each whether others may know it "
+                "quasi-identifiers leave little of each: {names}. Say whether others may know it "
                 "or whether it is private.",
+                "{n:,} columns that are not recognised are left out, since more than {most} "
+                "quasi-identifiers leave little of each: {names}. Say of each whether others may "
+                "know it or whether it is private.",
                 len(left_out),
                 most=MOST_QUASI,
                 names=named_of(left_out, _MOST_NAMED),

@@ -235,9 +235,9 @@ def _bins(
     below = np.array([_mass_below(pieces, at[start]) for start in starts[1:]])
     total = float(pieces.rows.sum())
     after = np.diff(np.concatenate(([0.0], below, [total])))
-    seen = np.flatnonzero(before)
-    reaches_below = bool(len(seen) and place[seen[0]] < at[0])
-    reaches_above = bool(len(seen) and place[seen[-1]] > at[-1])
+    filled = np.flatnonzero(before)
+    reaches_below = bool(len(filled) and place[filled[0]] < at[0])
+    reaches_above = bool(len(filled) and place[filled[-1]] > at[-1])
     dates = not attribute.kind.has_mean
 
     def label(number: int) -> Message:
@@ -492,11 +492,13 @@ def gather_facts(
 
     Cost: a few passes over each column and one sort of the rows, small beside any search.
     """
-    seen = [shown(attribute, partition) for attribute in table.attributes]
+    closures_shown = [shown(attribute, partition) for attribute in table.attributes]
     sizes = partition.sizes
     losses = np.empty((len(table.attributes), partition.n_groups))
     columns = []
-    for number, (attribute, closures) in enumerate(zip(table.attributes, seen, strict=True)):
+    for number, (attribute, closures) in enumerate(
+        zip(table.attributes, closures_shown, strict=True)
+    ):
         losses[number] = closures.published_loss(attribute, partition.n_groups)
         before = attribute.counts
         if partition.n_suppressed:
@@ -511,7 +513,7 @@ def gather_facts(
     heat, rows = heat_of(losses, sizes, table.weights)
     kept = np.flatnonzero(partition.labels >= 0)
     tuples = _tuple_sizes(table if len(kept) == table.n_rows else table.take(kept))
-    scores = public_scores(table, seen, partition, style)
+    scores = public_scores(table, closures_shown, partition, style)
     strata = () if within is None else _strata(table, partition, style, losses, within)
     return Facts(tuple(columns), tuples, heat, rows, scores, strata)
 
@@ -523,11 +525,11 @@ def _strata(
     column = next(each for each in table.attributes if each.name == name)
     lost = partition.sizes * np.average(losses, axis=0, weights=table.weights)
     of_group = column.codes[partition.heads]
-    seen = unite_equal(table, partition, style)
-    of_seen = column.codes[seen.heads]
+    united = unite_equal(table, partition, style)
+    of_seen = column.codes[united.heads]
     found = []
     for code in np.unique(of_group).tolist():
-        sizes = seen.sizes[of_seen == code]
+        sizes = united.sizes[of_seen == code]
         label = _MISSING if code == column.size else _value_label(column.values, code)
         loss = ordered_sum(lost[of_group == code]) / int(sizes.sum())
         found.append(Stratum(label, int(sizes.sum()), len(sizes), int(sizes.min()), round(loss, 4)))

@@ -161,10 +161,10 @@ def _unknown(known: Sequence[str], name: str, role: str) -> RoleError:
 
 def listed(names: str | Iterable[str], option: str) -> list[str]:
     """Return names as a list; a bare text is a list of one."""
-    given = [names] if isinstance(names, str) else list(names)
-    if not all(isinstance(name, str) for name in given):
+    listed_names = [names] if isinstance(names, str) else list(names)
+    if not all(isinstance(name, str) for name in listed_names):
         raise RoleError("{option} must be a list of column names as text.", option=option)
-    return given
+    return listed_names
 
 
 def note_on_names(

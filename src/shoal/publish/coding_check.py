@@ -15,7 +15,6 @@ from shoal.publish.grid_check import (
     GridPromise,
     moment_of,
     number_of,
-    plain_cell,
     shown_text,
     written_as,
 )
@@ -58,14 +57,12 @@ class CodingPromise(GridPromise):
         """What a check of it is called."""
         return Message("top and bottom of {column!r}", column=self.name)
 
-    def holds(self, cell: object) -> bool:
-        """Return whether a cell is missing, suppressed, or tells no more than it may."""
-        cell = plain_cell(cell)
-        if cell is None or cell in (self.suppressed, ""):
-            return True
-        if isinstance(cell, tuple):
-            low, high = (None if end == "" else end for end in cell)
-            return self._may_span(low, high)
+    def _bounds_hold(self, low: object, high: object) -> bool:
+        """Return whether bounds tell no more than they may."""
+        return self._may_span(low, high)
+
+    def _value_holds(self, cell: object) -> bool:
+        """Return whether a cell of one column tells no more than it may."""
         if not isinstance(cell, str):
             return self._may_span(cell, cell)
         mark, value = self._parsed(cell)
@@ -93,9 +90,9 @@ class CodingPromise(GridPromise):
         self._bottom = self._value(self.bottom) if self.bottom else None
 
     def _about(self) -> Message:
-        said = [f"{self.top}+"] * bool(self.top) + [f"<={self.bottom}"] * bool(self.bottom)
+        ends = [f"{self.top}+"] * bool(self.top) + [f"<={self.bottom}"] * bool(self.bottom)
         return Message(
-            "no cell of {name!r} tells more than {ends}", name=self.name, ends=", ".join(said)
+            "no cell of {name!r} tells more than {ends}", name=self.name, ends=", ".join(ends)
         )
 
     def _value(self, end: object) -> Value | None:

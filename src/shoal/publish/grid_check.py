@@ -142,23 +142,27 @@ class GridPromise:
         return found
 
     def holds(self, cell: object) -> bool:
-        """Return whether a cell is missing, suppressed, or ends on lines."""
+        """Return whether a cell is missing, suppressed, or tells no more than it may."""
         cell = plain_cell(cell)
         if cell is None or cell in (self.suppressed, ""):
             return True
         if isinstance(cell, tuple):
-            low, high = (None if end == "" else end for end in cell)
-            if low is None and high is None:
-                return True
-            # an end that is left out stands for all beyond the other's top or bottom
-            low, high = (
-                low if low is not None else self.bottom,
-                high if high is not None else self.top,
-            )
-            return low == "" or high == "" or self._are_lines([(low, high)])
-        if not isinstance(cell, str):
-            return self._are_lines([(cell, cell)])
-        return self._are_lines([*self._ends(cell), (cell, cell)])
+            return self._bounds_hold(*(None if end == "" else end for end in cell))
+        return self._value_holds(cell)
+
+    def _bounds_hold(self, low: object, high: object) -> bool:
+        """Return whether two columns of bounds may tell these; None is an end that is left out."""
+        if low is None and high is None:
+            return True
+        # an end that is left out stands for all beyond the other's top or bottom
+        low = low if low is not None else self.bottom
+        high = high if high is not None else self.top
+        return low == "" or high == "" or self._are_lines([(low, high)])
+
+    def _value_holds(self, cell: object) -> bool:
+        """Return whether a cell of one column ends on lines."""
+        readings = self._ends(cell) if isinstance(cell, str) else []
+        return self._are_lines([*readings, (cell, cell)])
 
     def verdict(self, off: NDArray[np.bool_]) -> tuple[float, bool, str]:
         """Return the share of rows on the grid, whether all are, and that in words."""

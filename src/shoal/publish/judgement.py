@@ -150,7 +150,7 @@ def judge(
     broken: Sequence[str],
     counted: Counted,
     warnings: Iterable[str] = (),
-    told: Iterable[OpenPoint] = (),
+    also_open: Iterable[OpenPoint] = (),
 ) -> Judgement:
     """Return what is to be thought of a release.
 
@@ -158,24 +158,24 @@ def judge(
         broken: names of the promises that do not hold.
         counted: what the published table shows.
         warnings: what was said about the run; those that are a `Doubt` are open.
-        told: what else is said to be open; what was found here is not told twice.
+        also_open: what else is said to be open; what was found here is not told twice.
     """
-    points = [*_known(counted), *_alone(counted)]
+    points = [*_points_of_certain_values(counted), *_points_of_exact_columns(counted)]
     points += [each.point for each in warnings if isinstance(each, Doubt)]
     found = {(each.what, each.column) for each in points}
-    points += [each for each in told if (each.what, each.column) not in found]
+    points += [each for each in also_open if (each.what, each.column) not in found]
     points.sort(key=lambda each: (_FIRST.index(each.what), -(each.rows or 0)))
     if broken:
         names = ", ".join(broken[:_MOST_NAMES])
         rest = len(broken) - _MOST_NAMES
-        said = plural(
+        broken_promises = plural(
             "A promise is broken: {names}{more}. Do not publish this table.",
             "{n} promises are broken: {names}{more}. Do not publish this table.",
             len(broken),
             names=names,
             more=Message(" and {n} more", n=rest) if rest > 0 else "",
         )
-        return Judgement(RED, said, points)
+        return Judgement(RED, broken_promises, points)
     if points:
         sentence = points[0].sentence
         if len(points) > 1:
@@ -202,9 +202,9 @@ def point_of_attacker(k: int, who: str) -> OpenPoint:
     )
 
 
-def point_of(said: Mapping[str, Any]) -> OpenPoint:
+def point_of(fields: Mapping[str, Any]) -> OpenPoint:
     """Return a point as `Judgement.to_dict` writes it; errors of Python where it is none."""
-    found = OpenPoint(**said)
+    found = OpenPoint(**fields)
     texts = (found.what, found.sentence, found.column or "")
     if found.what not in _FIRST or not all(isinstance(each, str) for each in texts):
         raise ValueError
@@ -215,7 +215,7 @@ def point_of(said: Mapping[str, Any]) -> OpenPoint:
     return found
 
 
-def _known(counted: Counted) -> list[OpenPoint]:
+def _points_of_certain_values(counted: Counted) -> list[OpenPoint]:
     """Return the columns whose value is known for too many."""
     return [
         OpenPoint(
@@ -236,7 +236,7 @@ def _known(counted: Counted) -> list[OpenPoint]:
     ]
 
 
-def _alone(counted: Counted) -> list[OpenPoint]:
+def _points_of_exact_columns(counted: Counted) -> list[OpenPoint]:
     """Return whether the columns that are published as they are single out too many."""
     if not counted.alone or counted.alone < MOST_ALONE * counted.n_rows:
         return []

@@ -114,13 +114,12 @@ class LabelPromise(GridPromise):
             sets=self.sets,
         )
 
-    def holds(self, cell: object) -> bool:
-        """Return whether a cell is missing, suppressed, or as coarse as promised."""
-        cell = plain_cell(cell)
-        if cell is None or cell in (self.suppressed, ""):
-            return True
-        if isinstance(cell, tuple) and any(end is None or end == "" for end in cell):
-            return True
+    def _bounds_hold(self, low: object, high: object) -> bool:
+        """Return whether bounds are as coarse as promised; a missing one tells nothing."""
+        return low is None or high is None or self._value_holds((low, high))
+
+    def _value_holds(self, cell: object) -> bool:
+        """Return whether a cell is as coarse as promised."""
         return bool(self._readings(cell))
 
     def _prepare(self) -> None:

@@ -41,7 +41,7 @@ def doubts_of_dates(frame: pl.DataFrame, schema: Schema) -> list[Doubt]:
 
 
 def refuse_first_of_others(
-    schema: Schema, whose: NDArray[np.integer[Any]] | None, out: NDArray[np.bool_]
+    schema: Schema, person_of_row: NDArray[np.integer[Any]] | None, out: NDArray[np.bool_]
 ) -> None:
     """Refuse days since the first of people of whom some rows are left out and others are not.
 
@@ -49,15 +49,15 @@ def refuse_first_of_others(
 
     Args:
         schema: what the columns are.
-        whose: number of the person of each row; None if every row is one of its own.
+        person_of_row: number of the person of each row; None if every row is one of its own.
         out: which rows are not published.
 
     Raises:
         PromiseError: there are such people.
     """
-    if whose is None or not out.any() or SINCE_FIRST not in schema.moved_dates.values():
+    if person_of_row is None or not out.any() or SINCE_FIRST not in schema.moved_dates.values():
         return
-    if np.isin(whose[out], whose[~out]).any():
+    if np.isin(person_of_row[out], person_of_row[~out]).any():
         raise PromiseError(
             "Days are counted since the first date of a person, and some rows of people would be "
             "left out: the days would tell of them. Leave out no rows, or move the dates by "
@@ -89,12 +89,12 @@ def _of_counted(names: list[str]) -> Doubt:
 
 
 def _of_near(name: str) -> Doubt:
-    said = Message(
+    sentence = Message(
         "Column {name!r} holds dates near those that are moved and is not moved itself, so that a "
         "reader can tell by how much the others were; move it, too (dates, --dates), or drop it.",
         name=name,
     )
-    return Doubt(said, OpenPoint("unmoved dates", said, name))
+    return Doubt(sentence, OpenPoint("unmoved dates", sentence, name))
 
 
 def _near(frame: pl.DataFrame, schema: Schema) -> list[str]:

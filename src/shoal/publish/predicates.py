@@ -136,13 +136,13 @@ def _diversity(promise: Mapping[str, Any]) -> Predicate | None:
 _RULES: dict[str, Callable[[Mapping[str, Any]], Predicate | None]] = {
     "l-diversity": _diversity,
     "t-closeness": _distance,
-    "alpha-k": lambda said: lambda counted: limited_share(counted, said["alpha"]),
-    "beta-likeness": lambda said: (
+    "alpha-k": lambda options: lambda counted: limited_share(counted, options["alpha"]),
+    "beta-likeness": lambda options: (
         lambda counted: likeness(
-            counted, said["beta"], enhanced=said.get("kind", "enhanced") == "enhanced"
+            counted, options["beta"], enhanced=options.get("kind", "enhanced") == "enhanced"
         )
     ),
-    "delta-disclosure": lambda said: lambda counted: disclosure(counted, said["delta"]),
+    "delta-disclosure": lambda options: lambda counted: disclosure(counted, options["delta"]),
 }
 """The rule of each model, by its name, made from the table of a promise."""
 

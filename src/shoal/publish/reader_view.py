@@ -72,7 +72,7 @@ class GroupSizes:
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class PublishedGroups:
     """The groups of a table in memory: which one each row is in."""
 
     of_row: NDArray[np.int64]
@@ -155,7 +155,9 @@ def view_in_table(
     return ReaderView(found.by_size, facts, rows.singled_out(people) if schema.exact else 0)
 
 
-def read_published_groups(frame: pl.DataFrame, quasi_identifiers: tuple[str, ...]) -> Groups:
+def read_published_groups(
+    frame: pl.DataFrame, quasi_identifiers: tuple[str, ...]
+) -> PublishedGroups:
     """Return the groups of rows with equal published quasi-identifiers."""
     import polars as pl
 
@@ -173,11 +175,11 @@ def read_published_groups(frame: pl.DataFrame, quasi_identifiers: tuple[str, ...
     of_row = np.empty(frame.height, dtype=np.int64)
     if frame.height:
         of_row[found.explode().to_numpy()] = np.repeat(np.arange(len(sizes)), sizes)
-    return Groups(of_row, sizes)
+    return PublishedGroups(of_row, sizes)
 
 
 def sensitive_facts(
-    series: pl.Series, groups: Groups, missing: frozenset[str] = MISSING
+    series: pl.Series, groups: PublishedGroups, missing: frozenset[str] = MISSING
 ) -> SensitiveFacts:
     """Count one sensitive column over the groups; one sort of the rows.
 
@@ -187,8 +189,8 @@ def sensitive_facts(
         missing: cleaned texts that stand for a missing value.
     """
     cells = series.fill_nan(None) if series.dtype.is_float() else series
-    seen = cells.to_frame("value").group_by("value", maintain_order=True).len("count")
-    counts = seen.sort("count", descending=True, maintain_order=True)
+    counted = cells.to_frame("value").group_by("value", maintain_order=True).len("count")
+    counts = counted.sort("count", descending=True, maintain_order=True)
     values = counts.get_column("value")
     numbered = values.to_frame("value").with_row_index("code")
     codes = (
@@ -237,7 +239,7 @@ def part_of_facts(
     differs = np.bincount(group, weights=np.abs(share - in_whole[code]), minlength=n_groups)
     absent = 1.0 - np.bincount(group, weights=in_whole[code], minlength=n_groups)
     distance = np.clip((differs + absent) / 2, 0.0, 1.0)
-    shared = _shared_value(read[code], group, n_groups)
+    shared = _only_values(read[code], group, n_groups)
     if digits is not None:
         entropy = np.round(entropy, digits)
     tenths = np.bincount(np.minimum((distance * 10).astype(np.int64), 9), minlength=10)
@@ -276,7 +278,7 @@ def merged_facts(
     return SensitiveFacts(
         name=name,
         n_values=len(values),
-        whole=_whole(values.head(MOST_VALUES + 1).to_list(), in_whole),
+        whole=_shares_of_values(values.head(MOST_VALUES + 1).to_list(), in_whole),
         distinct=tuple((int(value), number) for value, number in distinct),
         fewest=int(distinct[0][0]),
         least_diverse=float(2.0 ** entropies[0][0]),
@@ -306,15 +308,15 @@ def read_by_people(values: pl.Series, missing: frozenset[str] = MISSING) -> NDAr
 
     numbers = np.arange(len(values))
     if values.dtype == pl.String or isinstance(values.dtype, pl.Categorical | pl.Enum):
-        seen: dict[str, int] = {}
+        first_places: dict[str, int] = {}
         for place, text in enumerate(values.cast(pl.String).to_list()):
             key = None if text is None else clean(text, missing)
-            numbers[place] = _MISSING if key is None else seen.setdefault(key, place)
+            numbers[place] = _MISSING if key is None else first_places.setdefault(key, place)
     numbers[values.is_null().to_numpy()] = _MISSING
     return numbers
 
 
-def _shared_value(
+def _only_values(
     read: NDArray[np.int64], group: NDArray[np.int64], n_groups: int
 ) -> NDArray[np.int64]:
     """Return the one value of each group's rows; `_SEVERAL` where there are several."""
@@ -325,7 +327,9 @@ def _shared_value(
     return np.where(low == high, low, _SEVERAL)
 
 
-def _whole(values: list[Any], shares: NDArray[np.float64]) -> tuple[tuple[str, float], ...]:
+def _shares_of_values(
+    values: list[Any], shares: NDArray[np.float64]
+) -> tuple[tuple[str, float], ...]:
     shown = [
         (Message("missing") if value is None else canonical_label(value), float(share))
         for value, share in zip(values, shares, strict=False)

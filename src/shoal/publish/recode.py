@@ -218,14 +218,14 @@ class Style:
             ("categories", get_args(Categories)),
             ("cells", get_args(Cells)),
         ):
-            given = getattr(self, option)
-            if given not in known:
+            value = getattr(self, option)
+            if value not in known:
                 raise OptionError(
                     "The style's {option} must be one of {map}, but {given!r} was given.{hint}",
                     option=option,
                     map=", ".join(map(repr, known)),
-                    given=given,
-                    hint=did_you_mean(given, known),
+                    given=value,
+                    hint=did_you_mean(value, known),
                 )
         for option in ("interval_format", "wide_interval_format"):
             text = getattr(self, option)
@@ -423,10 +423,12 @@ def unite_equal(table: EncodedTable, partition: Partition, style: Style) -> Part
     frame = pl.DataFrame([cell.alias(str(number)) for number, cell in enumerate(cells)])
     columns = frame.columns
     same = frame.with_row_index("group").group_by(columns, maintain_order=True).agg("group")
-    seen = np.full(partition.n_groups + 1, -1, np.int64)
+    class_of_group = np.full(partition.n_groups + 1, -1, np.int64)
     members = same.get_column("group")
-    seen[members.explode().to_numpy()] = np.repeat(np.arange(len(members)), members.list.len())
-    return Partition.from_labels(seen[partition.labels])
+    class_of_group[members.explode().to_numpy()] = np.repeat(
+        np.arange(len(members)), members.list.len()
+    )
+    return Partition.from_labels(class_of_group[partition.labels])
 
 
 def _order(

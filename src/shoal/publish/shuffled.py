@@ -104,10 +104,10 @@ def shuffle_within_groups(
     )
     order = np.argsort(of_row)
     if shuffle:
-        seen = RowHash(made.height)
+        row_hash = RowHash(made.height)
         for column in made.get_columns():
-            seen.add(column)
-        order = seen.order()
+            row_hash.add(column)
+        order = row_hash.order()
     made = made[order]
     return pl.DataFrame([fresh_column(each) for each in made.get_columns()]), of_row[order]
 

@@ -113,21 +113,23 @@ def snb(sizes: NDArray[np.integer[Any]], fraction: float) -> float | None:
     def groups(a: float, b: float) -> float:
         return people / (1.0 + a * (1.0 - b) / b)
 
-    def seen(a: float, b: float) -> float:
+    def groups_in_sample(a: float, b: float) -> float:
         """Return how many groups of the population have somebody in the sample."""
         return groups(a, b) * (1.0 - left * math.pow(b / (1.0 - (1.0 - b) * left), a))
 
-    def seen_once(a: float, b: float) -> float:
+    def groups_sampled_once(a: float, b: float) -> float:
         below = 1.0 - (1.0 - b) * left
         rate = fraction * math.pow(b / below, a)
         return groups(a, b) * rate * (1.0 + left * a * (1.0 - b) / below)
 
     def right_a(b: float) -> float | None:
-        return _root(lambda log: seen(math.exp(log), b) - u, math.log(1e-6), math.log(1e6))
+        return _root(
+            lambda log: groups_in_sample(math.exp(log), b) - u, math.log(1e-6), math.log(1e6)
+        )
 
     def off(b: float) -> float | None:
         log = right_a(b)
-        return None if log is None else seen_once(math.exp(log), b) - alone
+        return None if log is None else groups_sampled_once(math.exp(log), b) - alone
 
     marks = 1.0 / (1.0 + np.exp(-np.linspace(-12.0, 12.0, 121)))
     before: tuple[float, float] | None = None

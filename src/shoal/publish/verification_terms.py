@@ -99,21 +99,21 @@ def read_grids(
                 **both,
             )
         )
-    for name, said in (grid or {}).items():
-        step = parse_grid(said, column=name)
+    for name, spec in (grid or {}).items():
+        step = parse_grid(spec, column=name)
         order = (orders or {}).get(name)
         words = None if order is None else [canonical_label(each) for each in order]
         paths = None
         if step.level:
-            given = (hierarchies or {}).get(name)
-            if given is None:
+            hierarchy = (hierarchies or {}).get(name)
+            if hierarchy is None:
                 raise OptionError(
                     "The grid {step!r} of column {name!r} can be verified only with its "
                     "hierarchy; give it, as in --hierarchy {name}={name}.csv.",
                     step=str(step),
                     name=name,
                 )
-            paths = read_trees({name: given})[name]
+            paths = read_trees({name: hierarchy})[name]
         if step:
             found.append(_promise_of(name, step, style, paths, words, ends.get(name, {})))
     return tuple(each for each in found if each is not None)
@@ -153,14 +153,14 @@ def read_trees(hierarchies: Mapping[str, object] | None) -> dict[str, Sequence[S
         HierarchyError: one is no tree.
     """
     trees: dict[str, Sequence[Sequence[str]]] = {}
-    for name, given in (hierarchies or {}).items():
-        if as_rule(given) is not None:
+    for name, hierarchy in (hierarchies or {}).items():
+        if as_rule(hierarchy) is not None:
             raise OptionError(
                 "The hierarchy of column {name!r} is a rule, which grows with the original "
                 "values; to verify a release, give the tree itself.",
                 name=name,
             )
-        trees[name] = load_hierarchy(given).to_paths()
+        trees[name] = load_hierarchy(hierarchy).to_paths()
     return trees
 
 

@@ -237,6 +237,27 @@ class Verification:
             )
         return (*(check.sentence for check in self.checks), verdict)
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, lists, shown, table
+
+        return shown(
+            facts(
+                [
+                    ("Verdict", "every promise holds" if self.holds else "a promise is BROKEN"),
+                    ("Rows", f"{self.n_rows:,}"),
+                    ("Read from", self.read_from),
+                ]
+            ),
+            table(
+                ("promise", "promised", ""),
+                (
+                    (each.name, each.shown(each.promised), "holds" if each.holds else "BROKEN")
+                    for each in self.checks
+                ),
+            ),
+            lists(self.notes),
+        )
+
 
 # The judge: of a table in memory, of a file and of many machines he is given counts, and no rows.
 
@@ -513,7 +534,7 @@ def verify_table(  # noqa: C901, PLR0913 - one named argument per promise
         check_names(keys, [*sensitive_names, people])
     if table.height == 0:
         raise DataError("The table has no rows, so there is nothing to verify.")
-    whose = _people_of(table, people)
+    person_of_row = _people_of(table, people)
     markers = clean_missing(tuple(listed(missing_values, "missing_values")))
     needed = {name for promise in promises for name in columns_of(promise, sensitive_names)}
     columns: dict[str, tuple[pl.Series, SensitiveCells]] = {}
@@ -527,7 +548,7 @@ def verify_table(  # noqa: C901, PLR0913 - one named argument per promise
                 read_cells(cells, missing=markers, order=order, find_order=find),
             )
     rules, about = build_rules(
-        promises, sensitive_names, columns, markers, people=whose is not None
+        promises, sensitive_names, columns, markers, people=person_of_row is not None
     )
     off_grid = [
         cells_off_grid(grid, table.select(columns_needed(table.columns, [grid.name])))
@@ -535,21 +556,23 @@ def verify_table(  # noqa: C901, PLR0913 - one named argument per promise
     ]
 
     if limited:
-        judges = _Combinations(size, rules, about, [each for _, each in columns.values()], whose)
+        judges = _Combinations(
+            size, rules, about, [each for _, each in columns.values()], person_of_row
+        )
         names = (listed(quasi_identifiers, "quasi_identifiers"), sensitive_names)
         return judges.of(limited, table, *names, [*zip(grids, off_grid, strict=True)])
     packed = pack_rows([table.get_column(name) for name in keys])
     groups = np.empty(0, np.int64)
-    if promises or whose is not None or about_all or any(each.any() for each in off_grid):
+    if promises or person_of_row is not None or about_all or any(each.any() for each in off_grid):
         groups, sizes = number_groups(packed)
     else:
         sizes = _sizes(packed)  # in no order, which is enough
-    in_group = None if whose is None else count_people(groups, whose)
+    in_group = None if person_of_row is None else count_people(groups, person_of_row)
     many = sizes if in_group is None else in_group
     broken = np.zeros(len(sizes), np.bool_)
     more = []
     for whole in about_all:
-        check, rows = _check_whole(whole, table, groups, many)
+        check, rows = _check_all_groups(whole, table, groups, many)
         more.append(check)
         broken |= np.bincount(groups, weights=rows, minlength=len(sizes)) > 0
     for grid, off in zip(grids, off_grid, strict=True):
@@ -560,7 +583,9 @@ def verify_table(  # noqa: C901, PLR0913 - one named argument per promise
     counts = Counts(
         sizes,
         in_group,
-        lambda number: count_values(groups, readings[number].codes, readings[number].size, whose),
+        lambda number: count_values(
+            groups, readings[number].codes, readings[number].size, person_of_row
+        ),
         broken,
     )
     found, _ = judge_groups(counts, size, rules, len(about))
@@ -580,14 +605,14 @@ class _Combinations:
         rules: how promises are judged.
         about: what they are about.
         columns: the sensitive columns that they are about.
-        whose: number of each row's person; None where rows are counted.
+        person_of_row: number of each row's person; None where rows are counted.
     """
 
     k: int
     rules: Sequence[Rule]
     about: Sequence[Subject]
     columns: Sequence[SensitiveCells]
-    whose: NDArray[np.int64] | None
+    person_of_row: NDArray[np.int64] | None
 
     def of(
         self,
@@ -658,9 +683,11 @@ class _Combinations:
         readings = [each for column in self.columns for each in column.readings]
 
         def values(number: int) -> Histograms:
-            return count_values(groups, readings[number].codes, readings[number].size, self.whose)
+            return count_values(
+                groups, readings[number].codes, readings[number].size, self.person_of_row
+            )
 
-        people = None if self.whose is None else count_people(groups, self.whose)
+        people = None if self.person_of_row is None else count_people(groups, self.person_of_row)
         return Counts(sizes, people, values, np.zeros(len(sizes), np.bool_))
 
 
@@ -856,7 +883,7 @@ def _verdict(promise: str, found: Sequence[str], *, kept: bool) -> Message:
     return Message("Broken: {promise:clause}; {found}.", promise=words, found=details)
 
 
-def _check_whole(
+def _check_all_groups(
     promise: WholePromise,
     table: pl.DataFrame,
     groups: NDArray[np.int64],

@@ -95,6 +95,26 @@ class TablesVerification:
         """Return everything as plain values, ready for JSON."""
         return asdict(self)
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, shown, table
+
+        return shown(
+            facts(
+                [
+                    ("Verdict", "every promise holds" if self.holds else "a promise is BROKEN"),
+                    ("People", f"{self.people:,}"),
+                    ("Events that are known", self.knows_events),
+                ]
+            ),
+            table(
+                ("promise", "promised", ""),
+                (
+                    (each.name, each.shown(each.promised), "holds" if each.holds else "BROKEN")
+                    for each in self.checks
+                ),
+            ),
+        )
+
 
 def verify_published_tables(
     tables: Mapping[str, pl.DataFrame],

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoal.publish.release_data import Staged
     from shoal.report.advice import Explained
     from shoal.report.notebook import Plot, Summary
+    from shoal.runtime.notebook import Page
     from shoal.settings.request import Request
     from shoal.study.audit.attack_context import Audit
 
@@ -228,6 +229,7 @@ class Release(ReleaseData[FrameT]):
             DataError: the release cannot have been made from this table.
             OptionError: an option is wrong, or a table lacks a column.
         """
+        from shoal.publish.limited import limited_of
         from shoal.publish.recode import Style
         from shoal.study.audit import audit_of_release
 
@@ -242,11 +244,14 @@ class Release(ReleaseData[FrameT]):
             second=other,
             targets=targets,
             seed=seed,
+            limited=limited_of(
+                self.parameters.get("knows"), self.parameters.get("combinations") or ()
+            ),
         )
 
     def report(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None = None,
         *,
         explanation: Explained | None = None,
         audit: Audit | None = None,
@@ -255,11 +260,12 @@ class Release(ReleaseData[FrameT]):
         owner: str | None = None,
         purpose: str | None = None,
         language: str = "en",
-    ) -> None:
+    ) -> Page | None:
         """Write a self-contained HTML page about the release.
 
         Args:
-            path: the file; it appears whole or not at all.
+            path: the file; it appears whole or not at all. Without one the page is returned, and a
+                notebook shows it.
             explanation: measured advice (of `shoal.explain`), which becomes a section.
             audit: attacks on the release (of `audit`), which become a section; it is for those
                 who make the release.
@@ -274,18 +280,23 @@ class Release(ReleaseData[FrameT]):
             OptionError: the fraction is not above 0 and at most 1, a text cannot be printed, or
                 the language is not known.
         """
-        from shoal.report.page import write_report
+        from shoal.io.atomic import atomic_write_text
+        from shoal.report.page import render_report
+        from shoal.runtime.notebook import Page
         from shoal.settings.files import About
 
-        write_report(
+        page = render_report(
             self,
-            path,
             explanation=explanation,
             audit=audit,
             sampling_fraction=sampling_fraction,
             about=About(title=title, owner=owner, purpose=purpose),
             language=language,
         )
+        if path is None:
+            return Page(page)
+        atomic_write_text(path, page)
+        return None
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the summary, no cell."""

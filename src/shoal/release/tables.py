@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.formats import detect_format
 from shoal.io.location import check_if_exists, is_database
+from shoal.io.remote import is_remote
 from shoal.messages import Message
-from shoal.publish.tables_data import TablesData
+from shoal.publish.release_data import TablesData
 from shoal.release import Release
 from shoal.table.frames import to_polars
 
@@ -151,6 +152,22 @@ class TablesRelease(TablesData[Release[Any]]):
         )
         return f"<TablesRelease k={self.k}, {self.knows_events} events: {tables}>"
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import lists, share, shown, table
+
+        heads = ("table", "rows published", "rows left out", "detail lost (ncp)")
+        rows = (
+            (
+                name,
+                f"{each.n_published:,}",
+                f"{each.n_suppressed:,}",
+                share(each.public_scores["ncp"]),
+            )
+            for name, each in self.releases.items()
+        )
+        about = shown(table(heads, rows), lists(f"Warning: {text}" for text in self.warnings))
+        return about + self.verification._repr_html_()
+
 
 def places_in(target: str | os.PathLike[str], names: Sequence[str], form: str) -> dict[str, str]:
     """Return the file, or the table of a database, of each table.
@@ -166,6 +183,11 @@ def places_in(target: str | os.PathLike[str], names: Sequence[str], form: str) -
             )
         joint = "&" if "?" in url else "?"
         return {name: f"{url}{joint}table={name}" for name in names}
+    if is_remote(target):
+        raise OptionError(
+            "Several tables appear together in a folder of this machine or in a database; objects "
+            "of a store appear one after another, so name one of those."
+        )
     for name in names:
         if Path(name).name != name or name.startswith("."):
             raise OptionError("Table {name!r} cannot be the name of a file.", name=name)

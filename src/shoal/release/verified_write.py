@@ -22,9 +22,8 @@ from shoal.io.write import stage_table
 from shoal.messages import Message
 from shoal.publish.cells import columns_needed
 from shoal.publish.limited import limited_of
-from shoal.publish.people import stands_as_made
 from shoal.publish.recode import Style
-from shoal.publish.release_data import Staged, refuse_broken, refuse_other_rows
+from shoal.publish.release_data import Staged, refuse_broken, refuse_other_rows, stands_as_made
 from shoal.publish.verification_terms import promises_of, trees_of
 from shoal.publish.verify import BESIDE, verify_table
 from shoal.table.frames import to_polars
@@ -123,7 +122,7 @@ def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) ->
             n=len(names),
             width=frame.width,
         )
-    sensitive = _looked_at(release)
+    sensitive = _sensitive_columns(release)
     coded = [grid.name for grid in release.grids if grid.name in release.schema.exact]
     needed = {
         *columns_needed(frame.columns, release.schema.quasi_identifiers, sensitive),
@@ -134,7 +133,7 @@ def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) ->
     }
 
 
-def _looked_at(release: ReleaseData) -> tuple[str, ...]:
+def _sensitive_columns(release: ReleaseData) -> tuple[str, ...]:
     """Return the sensitive columns that promises, or what is said beside them, look at."""
     needed = release.privacy or release.verification.attacker is not None
     return release.schema.sensitive if needed else ()
@@ -188,7 +187,7 @@ def _verify(
         people=people if stands else None,
         k=release.k,
         quasi_identifiers=release.schema.quasi_identifiers,
-        sensitive=_looked_at(release),
+        sensitive=_sensitive_columns(release),
         limited=limited_of(
             release.parameters.get("knows"), release.parameters.get("combinations") or ()
         ),

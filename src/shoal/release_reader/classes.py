@@ -221,16 +221,16 @@ def open_cells(name: str, sources: Sequence[pl.Series], schema: Schema, style: S
     Raises:
         DataError: a cell cannot be read.
     """
-    said = schema[name]
+    described = schema[name]
     return open_column(
         name,
         sources,
         style=style,
-        kind=None if said.kind is None or said.hierarchy else said.kind.value,
-        order=said.order,
-        taxonomy=said.hierarchy,
-        grid=said.grid,
-        coded=(said.top, said.bottom),
+        kind=None if described.kind is None or described.hierarchy else described.kind.value,
+        order=described.order,
+        taxonomy=described.hierarchy,
+        grid=described.grid,
+        coded=(described.top, described.bottom),
     )
 
 

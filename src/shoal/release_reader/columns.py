@@ -389,8 +389,8 @@ def _end_before(grid: Grid, high: NDArray[np.float64]) -> NDArray[np.bool_]:
     step = int(grid.step)
 
     def on_line(end: float) -> bool:
-        told = step > 1 and abs(end) < _EXACT
-        return end.is_integer() and int(end) % step == 0 if told else not grid.whole
+        is_exact = step > 1 and abs(end) < _EXACT
+        return end.is_integer() and int(end) % step == 0 if is_exact else not grid.whole
 
     return np.array([on_line(end) for end in high.tolist()], np.bool_)
 

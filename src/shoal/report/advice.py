@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shoal.errors import DataError
@@ -45,9 +44,7 @@ def read_explanation(path: str | PathLike[str]) -> Explained:
         DataError: the file cannot be read, or is none of those.
     """
     try:
-        findings = json.loads(
-            read_side_file(Path(path), Message("the explanation")).decode("utf-8-sig")
-        )
+        findings = json.loads(read_side_file(path, Message("the explanation")).decode("utf-8-sig"))
     except OSError as error:
         raise DataError(
             "Could not read {path!r}: {strerror}.", path=str(path), strerror=error.strerror

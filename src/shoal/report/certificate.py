@@ -22,7 +22,6 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, PromiseError
@@ -98,7 +97,11 @@ def build_certificate(
             {
                 "name": column.name,
                 "role": SHUFFLED if column.shuffled else column.role.value,
-                **{row.name: _told(column, row) for row in COLUMN_ROWS.values() if row.certificate},
+                **{
+                    row.name: _entry_of(column, row)
+                    for row in COLUMN_ROWS.values()
+                    if row.certificate
+                },
                 "hierarchy_height": (
                     None if column.hierarchy is None else column.hierarchy.tree_height
                 ),
@@ -139,7 +142,7 @@ def build_certificate(
     return plain
 
 
-def _told(column: Column, row: ColumnOption) -> Any:
+def _entry_of(column: Column, row: ColumnOption) -> Any:
     """Return what a certificate tells of an option of a column; None where it is not for it.
 
     Lines that intervals end on, chosen by default, tell an order of magnitude.
@@ -159,20 +162,20 @@ _CODED = ("numbers", "half_open")
 
 def _promised(grid: GridPromise, release: ReleaseData) -> dict[str, Any]:
     """Return what a grid promises; of labels those alone that the published cells show."""
-    said: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "column": grid.name,
         "step": grid.step,
         "formats": grid.formats,
         "suppressed": grid.suppressed,
     }
-    said |= {side: end for side in _ENDS if (end := getattr(grid, side))}
+    entry |= {side: end for side in _ENDS if (end := getattr(grid, side))}
     if isinstance(grid, CodingPromise):
-        return said | {name: getattr(grid, name) for name in _CODED}
+        return entry | {name: getattr(grid, name) for name in _CODED}
     if not isinstance(grid, LabelPromise):
-        return said
+        return entry
     shown = grid.told_by(release.cells_of(grid.name))
     lists = {"labels": shown.labels, "starts": shown.starts, "ends": shown.ends}
-    return said | {name: sorted(each) for name, each in lists.items()} | {"sets": shown.sets}
+    return entry | {name: sorted(each) for name, each in lists.items()} | {"sets": shown.sets}
 
 
 def format_certificate(certificate: Mapping[str, Any]) -> str:
@@ -326,14 +329,14 @@ class CertificateFile:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-        said = self.content["signature"]
+        signature = self.content["signature"]
         if (
-            not isinstance(said, dict)
-            or list(said) != _SIGNATURE_KEYS
-            or said["algorithm"] != _ALGORITHM
+            not isinstance(signature, dict)
+            or list(signature) != _SIGNATURE_KEYS
+            or signature["algorithm"] != _ALGORITHM
         ):
             return None
-        public, value = _bytes_of(said["public_key"], 32), _bytes_of(said["value"], 64)
+        public, value = _bytes_of(signature["public_key"], 32), _bytes_of(signature["value"], 64)
         if public is None or value is None or is_weak(public) or not self._is_as_written():
             return None
         try:
@@ -359,7 +362,7 @@ def read_certificate(path: str | PathLike[str]) -> CertificateFile:
 
     shown = os.fspath(path)
     missing = Message("There is no certificate {shown!r}.", shown=shown)
-    data = read_side_file(Path(path), Message("the certificate"), missing)
+    data = read_side_file(path, Message("the certificate"), missing)
     try:
         content = json.loads(data, object_pairs_hook=_once, parse_constant=_refuse)
         version = content["schema_version"]
@@ -469,8 +472,8 @@ def sign_certificate(
 
 def signed_bytes(content: Mapping[str, Any]) -> bytes:
     """Return what is signed: the certificate as it is written, without the signature's value."""
-    said = {name: each for name, each in content["signature"].items() if name != "value"}
-    return format_certificate({**content, "signature": said}).encode()
+    signature = {name: each for name, each in content["signature"].items() if name != "value"}
+    return format_certificate({**content, "signature": signature}).encode()
 
 
 def _terms_of(content: Mapping[str, Any]) -> Terms:
@@ -485,7 +488,7 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
     names = [_text(each["name"]) for each in content["promises"]]
     kept = [each["holds"] is True for each in content["promises"]]
     return Terms(
-        k=_whole(asked["k"]),
+        k=_whole_number(asked["k"]),
         quasi_identifiers=tuple(name for name, role in columns if role == "quasi-identifier"),
         sensitive=tuple(name for name, role in columns if role == "sensitive"),
         privacy=tuple(asked["privacy"]),
@@ -513,7 +516,8 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
 def _limited(knows: object, chosen: Iterable[Iterable[object]]) -> Limited:
     """Return what an attacker may know; nobody is said to know no column at all."""
     found = limited_of(
-        None if knows is None else _whole(knows), [[_text(name) for name in one] for one in chosen]
+        None if knows is None else _whole_number(knows),
+        [[_text(name) for name in one] for one in chosen],
     )
     if (found.knows is not None and found.knows < 1) or not all(found.chosen):
         raise ValueError
@@ -521,19 +525,19 @@ def _limited(knows: object, chosen: Iterable[Iterable[object]]) -> Limited:
 
 
 def _grid_terms(table: Mapping[str, Any]) -> dict[str, Any]:
-    said = {
+    entry = {
         "name": _text(table["column"]),
         "step": _text(table["step"]),
         "formats": [_text(each) for each in table["formats"]],
         "suppressed": _text(table["suppressed"]),
     }
-    said |= {side: _text(table[side]) for side in _ENDS if side in table}
+    entry |= {side: _text(table[side]) for side in _ENDS if side in table}
     if "half_open" in table:
-        return said | {name: bool(table[name]) for name in _CODED}
+        return entry | {name: bool(table[name]) for name in _CODED}
     if "labels" not in table:
-        return said
+        return entry
     lists = ("labels", "starts", "ends", "sets")
-    return said | {name: [_text(each) for each in table[name]] for name in lists}
+    return entry | {name: [_text(each) for each in table[name]] for name in lists}
 
 
 def _text(value: object) -> str:
@@ -542,7 +546,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _whole(value: object) -> int:
+def _whole_number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError
     return value

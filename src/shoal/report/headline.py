@@ -24,9 +24,9 @@ from shoal.publish.cells import (
 )
 from shoal.publish.danger import find_unique
 from shoal.publish.judgement import Counted, OpenPoint, judge, point_of_attacker
-from shoal.publish.people import doubt_of_pseudonyms
-from shoal.publish.reader_view import Groups, sensitive_facts
+from shoal.publish.reader_view import PublishedGroups, sensitive_facts
 from shoal.publish.recode import RowHash
+from shoal.publish.release_data import doubt_of_pseudonyms
 from shoal.publish.shuffled import NOT_K_ANONYMOUS
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def judged(  # noqa: PLR0913 - one named argument for each thing that is known
     missing_values: Iterable[str] = (),
     spelled: bool = False,
     unseen: bool = False,
-    told: Iterable[OpenPoint] = (),
+    also_open: Iterable[OpenPoint] = (),
     broken: Iterable[str] = (),
     shuffled: Iterable[str] = (),
 ) -> Verification:
@@ -74,7 +74,7 @@ def judged(  # noqa: PLR0913 - one named argument for each thing that is known
         missing_values: texts that stand for a missing sensitive value, beside the usual ones.
         spelled: whether text may be how a file spells numbers and dates.
         unseen: whether promises count people whom the table does not tell apart.
-        told: what the certificate of this table says is open.
+        also_open: what the certificate of this table says is open.
         broken: promises that it says are broken.
         shuffled: columns whose exact cells are shuffled within groups.
     """
@@ -84,14 +84,14 @@ def judged(  # noqa: PLR0913 - one named argument for each thing that is known
     people = None
     if person is not None:
         people = read_cells(table.get_column(person), missing=MISSING).cleaned.codes
-    groups = Groups(*number_groups(pack_rows([table.get_column(name) for name in keys])))
+    groups = PublishedGroups(*number_groups(pack_rows([table.get_column(name) for name in keys])))
     markers = clean_missing(tuple(missing_values))
     known = {
         name: sensitive_facts(_plain(table.get_column(name)), groups, markers).certain_rows
         for name in sensitive
     }
-    told = tuple(told)
-    doubtful = any(each.what == "several rows" for each in told)
+    also_open = tuple(also_open)
+    doubtful = any(each.what == "several rows" for each in also_open)
     rows = RowHash(table.height)
     for name in exact:
         rows.add(table.get_column(name))
@@ -110,10 +110,10 @@ def judged(  # noqa: PLR0913 - one named argument for each thing that is known
     if found.attacker is not None:
         points.append(point_of_attacker(found.k, found.attacker))
     kinds = {each.what for each in points}
-    told = [each for each in told if each.what not in kinds]
-    if found.shuffled and all(each.what != NOT_K_ANONYMOUS.what for each in told):
+    also_open = [each for each in also_open if each.what not in kinds]
+    if found.shuffled and all(each.what != NOT_K_ANONYMOUS.what for each in also_open):
         points.append(NOT_K_ANONYMOUS)
-    headline = judge(failed, counted, doubts, [*points, *told])
+    headline = judge(failed, counted, doubts, [*points, *also_open])
     return replace(found, judgement=headline, notes=(*found.notes, *doubts))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from shoal.report.certificate import disclosed_text, who_is_counted
 from shoal.report.charts import per_cent, size_bars
 from shoal.report.page import render
+from shoal.runtime.notebook import facts, lists, shown, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,8 +92,10 @@ class Summary:
         lines += ["", "Detail lost per column"]
         for name, loss in self.losses:
             covered = self.covered.get(name)
-            beside = "" if covered is None else f", covers {per_cent(covered)} of the {self.who}"
-            lines.append(f"  {name}: {per_cent(loss)}{beside}")
+            share_covered = (
+                "" if covered is None else f", covers {per_cent(covered)} of the {self.who}"
+            )
+            lines.append(f"  {name}: {per_cent(loss)}{share_covered}")
         lines += [f"Warning: {text}" for text in self.warnings]
         # Blanks that keep numbers together are for pages; in text they only surprise.
         return "\n".join(lines).replace("\u00a0", " ").replace("\u202f", " ")
@@ -100,7 +103,12 @@ class Summary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return render("notebook.html", summary=self)
+        heads = ("promise", "promised", "measured", "")
+        return shown(
+            facts(self.facts),
+            table(heads, self.promises),
+            lists(f"Warning: {text}" for text in self.warnings),
+        )
 
 
 @dataclass(frozen=True)
@@ -138,4 +146,4 @@ class Plot:
         )
 
     def _repr_html_(self) -> str:
-        return render("notebook.html", plot=self)
+        return shown(render("notebook.html", plot=self))

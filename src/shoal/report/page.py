@@ -44,7 +44,6 @@ from shoal.settings.files import About
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from os import PathLike
 
     from jinja2.lexer import TokenStream
 
@@ -64,30 +63,6 @@ ATTACK_GROUPS = {
 
 _MOST_DRAWN = 4
 _DEFAULT_FILES = {"table": "safe.csv", "certificate": "certificate.json"}
-
-
-def write_report(
-    release: ReleaseData,
-    path: str | PathLike[str],
-    *,
-    explanation: Explained | None = None,
-    audit: Audit | None = None,
-    sampling_fraction: float | None = None,
-    about: About | None = None,
-    language: str = "en",
-) -> None:
-    """Write the report of a release to a file, whole or not at all."""
-    from shoal.io.atomic import atomic_write_text
-
-    page = render_report(
-        release,
-        explanation=explanation,
-        audit=audit,
-        sampling_fraction=sampling_fraction,
-        about=about,
-        language=language,
-    )
-    atomic_write_text(path, page)
 
 
 def render_report(
@@ -147,9 +122,9 @@ def render_report(
     about, was, now = about or About(), risk_of(before, fraction), risk_of(after, fraction)
     answered = None
     if regime is not None:
-        from shoal.report.regime import Known, answer
+        from shoal.report.regime import Evidence, answer
 
-        answered = answer(regime, Known(release, was, now, audit, about, fraction))
+        answered = answer(regime, Evidence(release, was, now, audit, about, fraction))
     page = render(
         "report.html",
         language,

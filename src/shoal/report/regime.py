@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shoal.study.audit.attack_context import Audit
     from shoal.table.schema import Column
 
-    Answer = Callable[["Known"], str | None]
+    Answer = Callable[["Evidence"], str | None]
 
 MOST_NAMES = 12
 OLDEST = 89
@@ -36,7 +36,7 @@ _SHOWN_ALREADY = ("kind", "grid", "weight", "scale", "read_as", "top", "bottom")
 
 
 @dataclass(frozen=True)
-class Known:
+class Evidence:
     """What is known of a release when its report is made.
 
     Attributes:
@@ -79,9 +79,9 @@ class Answered:
     keeps: bool | None
 
 
-def answer(name: str, known: Known) -> Answered:
+def answer(name: str, evidence: Evidence) -> Answered:
     """Return what a release answers of the questions of a regime."""
-    regime, release = REGIMES[name], known.release
+    regime, release = REGIMES[name], evidence.release
     loss = {column.name: column.loss for column in release.facts.columns}
     return Answered(
         regime,
@@ -89,9 +89,9 @@ def answer(name: str, known: Known) -> Answered:
             (each.name, each.role.value, technique(each, release), loss.get(each.name))
             for each in release.schema.columns
         ),
-        tuple((question, found(known)) for question, found in _QUESTIONS[name]),
+        tuple((question, found(evidence)) for question, found in _QUESTIONS[name]),
         tuple(unmet(name, release)),
-        None if regime.risk is None else known.now.prosecutor_highest <= regime.risk,
+        None if regime.risk is None else evidence.now.prosecutor_highest <= regime.risk,
     )
 
 
@@ -126,15 +126,15 @@ def technique(column: Column, release: ReleaseData) -> str:
         (Message("{end} and more are one value", end=str(column.top)), column.top),
         (Message("{end} and less are one value", end=str(column.bottom)), column.bottom),
     )
-    said = [words for words, end in ends if end is not None]
-    said += [
+    limits = [words for words, end in ends if end is not None]
+    limits += [
         Message("{option}: {value}", option=row.name.replace("_", " "), value=str(value))
         for row in COLUMN_ROWS.values()
         if row.certificate and row.name not in _SHOWN_ALREADY
         for value in (getattr(column, row.name, None),)
         if value not in (None, row.default)
     ]
-    return joined("; ", [done, *said]) if said else done
+    return joined("; ", [done, *limits]) if limits else done
 
 
 def _exact(release: ReleaseData) -> set[str]:
@@ -237,14 +237,14 @@ def _is_old(column: Column, release: ReleaseData) -> bool:
     if column.role is Role.QUASI_IDENTIFIER and release.style is not None:
         from shoal.release_reader.classes import open_cells
 
-        opened = open_cells(column.name, cells, release.schema, release.style)
-        if opened.line == "label":
+        cells_read = open_cells(column.name, cells, release.schema, release.style)
+        if cells_read.line == "label":
             return False
         from numpy import isinf
 
-        last = opened.high - (opened.open_high & opened.whole)
+        last = cells_read.high - (cells_read.open_high & cells_read.whole)
         # what is open upwards ("90+") says no more than where it begins
-        return bool(((last > OLDEST) & (~isinf(last) | (opened.low > OLDEST + 1))).any())
+        return bool(((last > OLDEST) & (~isinf(last) | (cells_read.low > OLDEST + 1))).any())
     return bool(cells[0].dtype.is_numeric() and (cells[0] > OLDEST).any())
 
 
@@ -263,72 +263,72 @@ def _published(name: str, release: ReleaseData) -> list[Any]:
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def _nobody(known: Known) -> None:
+def _nobody(evidence: Evidence) -> None:
     """Leave a question to the owner of the release."""
-    del known
+    del evidence
 
 
 def _names(names: list[str]) -> str:
     return named_of(names, MOST_NAMES) if names else Message("none")
 
 
-def _removed(known: Known) -> str:
+def _removed(evidence: Evidence) -> str:
     roles = (Role.IDENTIFIER, Role.DROP, Role.PERSON)
-    return Message("Removed: {names}.", names=_names(known.of_role(*roles)))
+    return Message("Removed: {names}.", names=_names(evidence.of_role(*roles)))
 
 
-def _generalised(known: Known) -> str:
+def _generalised(evidence: Evidence) -> str:
     return Message(
         "Taken for known to others, and generalised: {names}. Published as they are: {others}.",
-        names=_names(known.of_role(Role.QUASI_IDENTIFIER)),
-        others=_names(known.of_role(Role.SENSITIVE, Role.INSENSITIVE)),
+        names=_names(evidence.of_role(Role.QUASI_IDENTIFIER)),
+        others=_names(evidence.of_role(Role.SENSITIVE, Role.INSENSITIVE)),
     )
 
 
-def _attackers(known: Known) -> str:
+def _attackers(evidence: Evidence) -> str:
     return Message(
         "Somebody who knows that a person is in the table finds the row with a chance of at most "
         "{highest:.2%}; somebody who links every row is right in {mean:.2%} of them.",
-        highest=known.now.prosecutor_highest,
-        mean=known.now.marketer,
+        highest=evidence.now.prosecutor_highest,
+        mean=evidence.now.marketer,
     )
 
 
-def _threshold(known: Known) -> str:
+def _threshold(evidence: Evidence) -> str:
     return Message(
         "Groups of at least {k}: a highest risk of 1/{k} = {risk:.4f}.",
-        k=known.release.k,
-        risk=1 / known.release.k,
+        k=evidence.release.k,
+        risk=1 / evidence.release.k,
     )
 
 
-def _before_and_after(known: Known) -> str:
+def _before_and_after(evidence: Evidence) -> str:
     return Message(
         "Highest risk {was:.0%} before and {now:.2%} after; average {was_mean:.0%} before and "
         "{now_mean:.2%} after. Numbers about the original are rounded.",
-        was=known.was.prosecutor_highest,
-        now=known.now.prosecutor_highest,
-        was_mean=known.was.prosecutor_mean,
-        now_mean=known.now.prosecutor_mean,
+        was=evidence.was.prosecutor_highest,
+        now=evidence.now.prosecutor_highest,
+        was_mean=evidence.was.prosecutor_mean,
+        now_mean=evidence.now.prosecutor_mean,
     )
 
 
-def _population(known: Known) -> str:
-    if known.fraction is None:
+def _population(evidence: Evidence) -> str:
+    if evidence.fraction is None:
         return Message(
             "The people in the table alone, which errs on the careful side; nobody has said which "
             "share of a population they are."
         )
-    return Message("{share:.2%} of a population are in the table.", share=known.fraction)
+    return Message("{share:.2%} of a population are in the table.", share=evidence.fraction)
 
 
-def _per_column(known: Known) -> str:
-    del known
+def _per_column(evidence: Evidence) -> str:
+    del evidence
     return Message("In the table of columns above, one by one.")
 
 
-def _useful(known: Known) -> str:
-    release = known.release
+def _useful(evidence: Evidence) -> str:
+    release = evidence.release
     return Message(
         "Generalised cells lose {loss:.1%} (NCP: 0 % is exact, 100 % tells nothing); {left:,} of "
         "{rows:,} rows are left out.",
@@ -338,44 +338,44 @@ def _useful(known: Known) -> str:
     )
 
 
-def _inferred(known: Known) -> str:
-    points = known.release.judgement.open
+def _inferred(evidence: Evidence) -> str:
+    points = evidence.release.judgement.open
     if not points:
         return Message("Nothing was found open beside the promises.")
     return joined(" ", [each.sentence for each in points])
 
 
-def _method(known: Known) -> str:
-    return known.release.verification.how()
+def _method(evidence: Evidence) -> str:
+    return evidence.release.verification.how()
 
 
-def _purpose(known: Known) -> str | None:
-    return known.about.purpose
+def _purpose(evidence: Evidence) -> str | None:
+    return evidence.about.purpose
 
 
-def _owner(known: Known) -> str | None:
-    return known.about.owner
+def _owner(evidence: Evidence) -> str | None:
+    return evidence.about.owner
 
 
-def _smallest(known: Known) -> str:
+def _smallest(evidence: Evidence) -> str:
     return Message(
         "No combination of the quasi-identifiers is shown for fewer than {k} rows.",
-        k=known.release.k,
+        k=evidence.release.k,
     )
 
 
-def _attacked(begin: str, known: Known) -> str | None:
-    if known.audit is None:
+def _attacked(begin: str, evidence: Evidence) -> str | None:
+    if evidence.audit is None:
         return None
-    found = [each.sentence for each in known.audit.of("regulators") if begin in each.name]
+    found = [each.sentence for each in evidence.audit.of("regulators") if begin in each.name]
     return joined(" ", found) if found else None
 
 
-def _called(pattern: re.Pattern[str], known: Known) -> str:
+def _called(pattern: re.Pattern[str], evidence: Evidence) -> str:
     """Return what became of the columns that are called like an identifier."""
     found = [
-        Message("{name}: {done}", name=each.name, done=technique(each, known.release))
-        for each in known.release.schema.columns
+        Message("{name}: {done}", name=each.name, done=technique(each, evidence.release))
+        for each in evidence.release.schema.columns
         if pattern.search(words_of(each.name))
     ]
     if not found:
@@ -383,10 +383,10 @@ def _called(pattern: re.Pattern[str], known: Known) -> str:
     return Message("{columns}.", columns=joined("; ", found))
 
 
-def _by_topic(topics: frozenset[str], known: Known) -> str:
+def _by_topic(topics: frozenset[str], evidence: Evidence) -> str:
     found = [
-        Message("{name}: {done}", name=each.name, done=technique(each, known.release))
-        for each in known.release.schema.columns
+        Message("{name}: {done}", name=each.name, done=technique(each, evidence.release))
+        for each in evidence.release.schema.columns
         if topics & set(topics_of(each.name))
         or ("date" in topics and each.kind is not None and each.kind.is_time)
     ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from shoal.publish.tables_data import TablesData
+    from shoal.publish.release_data import TablesData
     from shoal.study.audit.attack_context import Audit
 
 TABLES_SCHEMA_VERSION = 1
@@ -138,7 +138,7 @@ def read_tables_certificate(path: str | PathLike[str]) -> dict[str, Any]:
     """
     shown = os.fspath(path)
     missing = Message("There is no certificate {shown!r}.", shown=shown)
-    data = read_side_file(Path(path), Message("the certificate"), missing)
+    data = read_side_file(path, Message("the certificate"), missing)
     try:
         found = json.loads(data)
         right = _is_whole(found)
@@ -161,11 +161,11 @@ def _is_whole(found: Any) -> bool:
     for each in found["terms"]:
         names = (each["key"], each["link"], each["above"])
         columns = [each["table"], *each["quasi_identifiers"], *each[ITEMS]]
-        told = found["tables"][each["table"]]
+        recorded = found["tables"][each["table"]]
         right &= all(isinstance(name, str) for name in columns)
         right &= all(isinstance(name, str | None) for name in names)
-        right &= isinstance(told["output"], dict) and "sha256" in told["output"]
-        right &= all({"name", "role"} <= set(column) for column in told["columns"])
-        right &= isinstance(told["parameters"]["privacy"], list)
+        right &= isinstance(recorded["output"], dict) and "sha256" in recorded["output"]
+        right &= all({"name", "role"} <= set(column) for column in recorded["columns"])
+        right &= isinstance(recorded["parameters"]["privacy"], list)
     numbers = (found["tables_schema_version"], found["k"], found["knows_events"])
     return right and all(type(number) is int for number in numbers)

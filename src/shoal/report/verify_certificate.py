@@ -57,6 +57,12 @@ class Certified:
     def __bool__(self) -> bool:
         return self.holds
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, lists, shown
+
+        verdict = "nothing speaks against it" if self.holds else "something speaks AGAINST it"
+        return shown(facts([("Verdict", verdict)]), lists(self.lines))
+
 
 def verify_certificate(
     published: str | PathLike[str],
@@ -111,7 +117,7 @@ def verify_certificate(
         missing_values=texts,
         spelled=written.spelled,
         unseen=terms.people and terms.person is None,
-        told=terms.open if same_file else (),
+        also_open=terms.open if same_file else (),
         broken=() if terms.holds else terms.broken or (Message("by the word of the certificate"),),
         shuffled=terms.shuffled,
     )
@@ -204,8 +210,8 @@ def _verify(
         shuffled=bool(terms.shuffled),
     )
     named = [*terms.sensitive, *([] if terms.person is None else [terms.person])]
-    beside = (*written.beside, *note_on_names(written.columns, terms.quasi_identifiers, named))
-    found = replace(found, notes=(*found.notes, *beside))
+    notes = (*written.beside, *note_on_names(written.columns, terms.quasi_identifiers, named))
+    found = replace(found, notes=(*found.notes, *notes))
     unchecked = [name for name in terms.names if name not in {each.name for each in found.checks}]
     if unchecked and not unseen:
         raise DataError(
@@ -219,7 +225,7 @@ def _verify(
 def _promise_of(terms: Mapping[str, Any]) -> GridPromise:
     """Return what a certificate says of the cells of a column, as verification takes it."""
     if "half_open" in terms:
-        return CodingPromise(**{name: said for name, said in terms.items() if name != "step"})
+        return CodingPromise(**{name: value for name, value in terms.items() if name != "step"})
     return LabelPromise(**terms) if "labels" in terms else GridPromise(**terms)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.engine.pipeline import Engine, Result
-    from shoal.publish.people import PublishedTable
+    from shoal.publish.release_data import PublishedTable
     from shoal.settings.request import LabelsLike, Request
     from shoal.table.partition import Partition
     from shoal.table.schema import Schema

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, OptionError, ShoalError
-from shoal.io.atomic import remove_leftovers
+from shoal.errors import DataError, HierarchyError, OptionError, RoleError, ShoalError
 from shoal.io.formats import named_like_a_table
 from shoal.io.location import input_files, is_database
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.io.read import called
+from shoal.io.remote import is_remote
+from shoal.io.temporaries import remove_leftovers
 from shoal.messages import Message, plural
 from shoal.profile.repeated_people import says_whose, worth_a_look
 from shoal.run import LocalTable, TableRead, run
@@ -80,6 +83,12 @@ class JobResult:
     def __repr__(self) -> str:
         """Return one line without any cell."""
         return f"<JobResult {self.release!r}: {', '.join(self.files)}>"
+
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, shown
+
+        files = shown(facts(self.files.items()))
+        return self.release._repr_html_() + files
 
 
 def run_job(
@@ -145,7 +154,8 @@ def run_job(
                 )
             else:
                 source = FileSource(asked.input, sink)
-                release = run(request, source, sink, progress=log.watching(report))
+                with _telling_drift(asked, log):
+                    release = run(request, source, sink, progress=log.watching(report))
             notes = () if watch is None else tuple(watch.notes)
             for note in notes:
                 log.say("note", note)
@@ -159,6 +169,27 @@ def run_job(
                 **(_in_numbers(release, sink) if log.as_json else {}),
             )
     return JobResult(release, sink.files, notes, sink.audit)
+
+
+@contextmanager
+def _telling_drift(job: Job, log: RunLog) -> Iterator[None]:
+    """Say in place of an error about one column how the table differs from its job, if it does.
+
+    Raises:
+        DriftError: it does.
+    """
+    try:
+        yield
+    except (RoleError, HierarchyError, OptionError) as error:
+        from shoal.run.drift import explained
+
+        clear_frames(error.__traceback__)  # what was read makes room for a second reading
+        found = explained(job, error)
+        if found is None:
+            raise
+        for change in found.changes:
+            log.say("drift", change.sentence, **(change.to_dict() if log.as_json else {}))
+        raise found from None
 
 
 def how_it_was_read(source: Input) -> TableRead:
@@ -245,7 +276,7 @@ class FileSource:
 # -- the log -------------------------------------------------------------------------------------
 
 _LONGEST = 2_000
-EVENTS = ("started", "stage", "note", "warning", "done", "failed", "stopped")
+EVENTS = ("started", "stage", "note", "warning", "drift", "done", "failed", "stopped")
 """What a line of a log is about; ``done``, ``failed`` and ``stopped`` are the last of a run."""
 
 
@@ -306,7 +337,8 @@ def _in_numbers(release: Release, sink: FileSink) -> dict[str, Any]:
 def _folders(sink: FileSink) -> list[Path]:
     """Return the folders that the outputs of a job appear in."""
     files = (path for path in sink.files.values() if path != STREAM and not is_database(path))
-    return [Path(os.path.realpath(path)).parent for path in files]
+    here = [Path(os.path.realpath(path)).parent for path in files if not is_remote(path)]
+    return [*here, Path(tempfile.gettempdir())]  # where copies of objects are
 
 
 @contextmanager

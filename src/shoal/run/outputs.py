@@ -15,8 +15,16 @@ from shoal.io.columns import decode_text
 from shoal.io.database import check_target, reads_table, rows_sha256
 from shoal.io.formats import format_to_write
 from shoal.io.keys import keyed_sha256, read_secret
-from shoal.io.location import input_files, is_database, refuse_almost_url, refuse_among, shown_name
+from shoal.io.location import (
+    input_files,
+    is_database,
+    is_folder,
+    refuse_almost_url,
+    refuse_among,
+    shown_name,
+)
 from shoal.io.overwrite_guard import note_input, refuse_input
+from shoal.io.remote import check_writable, exists, is_remote
 from shoal.io.spelling import as_written
 from shoal.messages import Message
 from shoal.report.advice import read_explanation
@@ -122,6 +130,7 @@ class FileSink:
             format_to_write(self.table, self.format)
         self._check_report()
         self._check_secret()
+        _keep_here(output.save, output.log)
         if output.save == STREAM:
             raise OptionError("--save keeps the release in a file; name one, as in release.shoal.")
         check_files(
@@ -196,7 +205,7 @@ class FileSink:
                 "--secret ties a release to the file it was made from, and a stream is none; give "
                 "the input as a file."
             )
-        if len(input_files(self.source.sources)) > 1 or Path(source).is_dir():
+        if len(input_files(self.source.sources)) > 1 or is_folder(source):
             raise OptionError(
                 "--secret ties a release to the file it was made from, and here there are "
                 "several; put them into one file."
@@ -275,7 +284,7 @@ class FileSink:
                 )
                 group.add(output.report, page)
             if output.labels is not None and self._original is not None:
-                from shoal.publish.labels import dictionary_of
+                from shoal.publish.release_data import dictionary_of
 
                 plain = replace(release, frame=decode_text(release.frame))
                 told = dictionary_of(plain, release.groups, self._original)
@@ -325,7 +334,9 @@ def refuse_existing(paths: Iterable[str | None]) -> None:
     """
     for path in paths:
         # A pipe or a device is written to, not replaced.
-        if path in (None, STREAM) or is_database(path) or not Path(path).is_file():
+        if path in (None, STREAM) or is_database(path):
+            continue
+        if not (exists(path) if is_remote(path) else Path(path).is_file()):
             continue
         raise OptionError(
             "{path!r} exists; give another name, or --replace (replace = true under [output] "
@@ -353,7 +364,7 @@ def check_files(source: Sources | None, outputs: Mapping[str, str | None]) -> No
         refuse_input(path, name)
         if source is not None and path != STREAM:
             refuse_among(source, path, name)
-        real = STREAM if path == STREAM else os.path.realpath(path)
+        real = path if path == STREAM or is_remote(path) else os.path.realpath(path)
         if real in taken:
             raise OptionError(
                 "{output:capital} and {what} would be the same file, {file!r}. Give each its own.",
@@ -366,7 +377,25 @@ def check_files(source: Sources | None, outputs: Mapping[str, str | None]) -> No
             _check_place(path)
 
 
+def _keep_here(*paths: str | None) -> None:
+    """Keep what is not published out of stores, whose rights are not those of a file.
+
+    Raises:
+        OptionError: it would be an object.
+    """
+    for path in paths:
+        if path is not None and is_remote(path):
+            raise OptionError(
+                "{path!r} would be an object of a store, where others may have rights, and is not "
+                "for them; give a file of this machine.",
+                path=path,
+            )
+
+
 def _check_place(path: str) -> None:
+    if is_remote(path):
+        check_writable(path)
+        return
     folder = Path(path).parent
     if not folder.is_dir():
         raise DataError(
@@ -424,6 +453,7 @@ def check_places(sink: FileSink, waiting: str | None, kept: KeptRelease) -> None
         )
     if waiting is None:
         return
+    _keep_here(waiting)
     format_to_write(waiting, format_of_output(waiting, None, sink.format))
     check_files(
         None,

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from shoal.archive.release_file import stage_kept
 from shoal.engine.spark.check import count_values
 from shoal.engine.spark.engine import SparkEngine
 from shoal.engine.spark.folder import Folder
-from shoal.engine.spark.session import check_frame, column, load_functions, open_session, saying_why
+from shoal.engine.spark.session import (
+    check_frame,
+    column,
+    errors_of_spark,
+    load_functions,
+    open_session,
+    saying_why,
+)
 from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup
 from shoal.io.columns import type_column
@@ -247,6 +255,7 @@ def run_on_spark(
         ShoalError: with one sentence on what is wrong and what to do.
     """
     _refuse(source, output)
+    source = replace(source, format=source.format or _format_of(source.path))
     sink = FolderSink(source, output, when_written)
     session, ours = open_session(source.master)
     try:
@@ -347,31 +356,28 @@ def _read(session: Any, source: Input, request: Request) -> Any:
     Raises:
         DataError: it cannot be read.
     """
-    from pyspark.errors import AnalysisException, PySparkException
-
-    kind = (source.format or _format_of(source.path)).lower()
+    kind = (source.format or "").lower()
     paths = list(source.sources)
+    if kind not in ("parquet", "csv"):
+        raise OptionError(
+            "On Spark, folders of parquet and csv are read, and {kind!r} was given.", kind=kind
+        )
     try:
         if kind == "parquet":
             return _renamed(session.read.parquet(*paths), source)
-        if kind == "csv":
-            read = session.read.csv(
-                paths, header=True, sep=source.delimiter or ",", escape='"', multiLine=True
-            )
-            return _typed(_renamed(read, source), source, request)
-    except AnalysisException as error:
-        name = error.getCondition() or "unknown"
+        read = session.read.csv(
+            paths, header=True, sep=source.delimiter or ",", escape='"', multiLine=True
+        )
+    except errors_of_spark() as error:
+        condition = getattr(error, "getCondition", lambda: None)()
         raise DataError(
-            "{paths!r} cannot be read on Spark ({name}).", paths=paths[0], name=name
+            "{path!r} cannot be read as {kind} on Spark ({name}); if its files are of another "
+            "format, say which: --format parquet or --format csv.",
+            path=paths[0],
+            kind=kind,
+            name=condition or type(error).__name__,
         ) from None
-    except PySparkException as error:
-        name = error.getCondition() or type(error).__name__
-        raise DataError(
-            "{paths!r} cannot be read on Spark ({name}).", paths=paths[0], name=name
-        ) from None
-    raise OptionError(
-        "On Spark, folders of parquet and csv are read, and {kind!r} was given.", kind=kind
-    )
+    return _typed(_renamed(read, source), source, request)
 
 
 def _renamed(frame: Any, source: Input) -> Any:
@@ -379,7 +385,12 @@ def _renamed(frame: Any, source: Input) -> Any:
 
 
 def _format_of(path: str | None) -> str:
-    return "csv" if str(path).rstrip("/").lower().endswith((".csv", ".csv.gz")) else "parquet"
+    """Return the format that the names of files say, of those in a folder; Parquet if none does."""
+    name = str(path)
+    folder = Path(name.removeprefix("file://"))
+    inside = folder.rglob("[!._]*") if folder.is_dir() else ()
+    files = [each.name for each in inside if each.is_file()] or [name.rstrip("/")]
+    return "csv" if all(each.lower().endswith((".csv", ".csv.gz")) for each in files) else "parquet"
 
 
 def _refused(name: str, spelling: str) -> DataError:
@@ -414,8 +425,10 @@ def _typed(frame: Any, source: Input, request: Request) -> Any:
         typed = type_column(values.sort(), lenient=name in numeric)
         found = typed.dtype
         if found == pl.String and name not in stays:
-            for spelling in recognise(values.to_frame())[1].values():
-                raise _refused(name, spelling.spelling)
+            for said in recognise(values.to_frame())[1].values():
+                if said.spelling == TEXT and said.doubt is not None:
+                    raise DataError(said.doubt)
+                raise _refused(name, said.spelling)
         known = next((title for kind, title in types.items() if found == kind), None)
         if known is None:
             raise DataError(

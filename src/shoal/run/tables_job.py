@@ -15,6 +15,7 @@ from shoal.io.formats import FORMATS, detect_format
 from shoal.io.location import is_database, shown_name
 from shoal.io.overwrite_guard import current_watch, watching_inputs
 from shoal.io.raw_reader import read_written
+from shoal.io.remote import is_remote
 from shoal.messages import Message
 from shoal.publish.verification_terms import promises_of, read_trees
 from shoal.publish.verify import Check, verify_table
@@ -69,6 +70,12 @@ class TablesJobResult:
     release: TablesRelease
     files: Mapping[str, str]
     audit: Audit | None = None
+
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, shown
+
+        files = shown(facts(self.files.items()))
+        return self.release._repr_html_() + files
 
 
 def run_tables_job(
@@ -176,6 +183,12 @@ def _inside(path: str | None, name: str) -> str:
         )
     if is_database(path):
         return places_in(path, [name], "")[name]
+    if is_remote(path):
+        raise OptionError(
+            "Name each table of a store, as in path = 's3://bucket/{name}.csv' under "
+            "[tables.{name}].",
+            name=name,
+        )
     folder = Path(path)
     if not folder.is_dir():
         raise DataError("There is no folder {path!r}.", path=path)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
@@ -131,6 +133,7 @@ _NOTICES = {
 }
 _FIRST_LINE = 2.0  # seconds; short work says nothing
 _NEXT_LINE = 4.0
+_REDRAW = 0.2
 _STEADY = 0.5  # seconds of a stage before its pace means anything
 
 
@@ -146,11 +149,45 @@ def showing_progress(
     """
     if quiet:
         yield no_progress
+    elif _in_notebook():
+        with _cell(translate) as report:
+            yield report
     elif sys.stderr.isatty():
         with _bar(translate) as report:
             yield report
     else:
         yield PlainLines(translate)
+
+
+def _in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+@contextmanager
+def _cell(translate: Callable[[str], str]) -> Iterator[Report]:
+    """Show progress in the output of a cell, as HTML without a script; it goes with the work."""
+    display = importlib.import_module("IPython.display")
+    shown = display.display(display.HTML(""), display_id=True)
+    pace, drawn = Pace(), float("-inf")
+
+    def report(done: int, total: int, what: str) -> None:
+        nonlocal drawn
+        now = time.monotonic()
+        said = pace.text(done, total, what, now)
+        if now < drawn + _REDRAW:
+            return
+        drawn = now
+        # without a value the bar of a browser pulses
+        known = f' value="{done / total:.3f}"' if total and done else ""
+        stage, speed = (escape(safe_text(translate(each))) for each in (_stage(what), said))
+        shown.update(display.HTML(f"{stage} <progress{known}></progress> {speed}"))
+
+    try:
+        yield report
+    finally:
+        shown.update(display.HTML(""))
 
 
 def no_progress(done: int, total: int, what: str) -> None:
@@ -240,8 +277,8 @@ class PlainLines:
                 self._line(Message("{what} ... ({since} since the start)", what=what, since=since))
 
     def _line(self, text: str) -> None:
-        said = safe_text(self._translate(text))
-        print(said, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+        line = safe_text(self._translate(text))
+        print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
 
 
 class _Shown:

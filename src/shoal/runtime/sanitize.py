@@ -28,6 +28,8 @@ _START = re.compile(
     r"[^\w]{0,3}(?:--?[\w-]{1,30}=)?(?:[a-z][a-z0-9+.-]{1,30}:?/{1,3}|//)?", re.IGNORECASE
 )
 _TOKEN = re.compile(r"\S+")
+# What follows the name of an object or a file on the net may be a signature.
+_SIGNED = re.compile(r"\b((?:s3|gs|abfss?|https)://[^\s?#'\"]*)[?#][^\s'\"]*", re.IGNORECASE)
 _SECRET = re.compile(r"((?:password|passfile|passwd|pwd|sslkey)=)[^&\s'\"]*", re.IGNORECASE)
 
 
@@ -66,7 +68,7 @@ def _shortened(word: re.Match[str]) -> str:
 
 
 def hide_credentials(text: str) -> str:
-    """Return a text with the users and passwords of all URLs in it replaced by ``***``.
+    """Return a text with users, passwords and signatures of all URLs in it replaced by ``***``.
 
     URLs that are not written as they should be count as well: ``postgres:/user:secret@host``,
     ``postgresql//user:secret@host``, ``user:secret@host/database``.
@@ -76,7 +78,7 @@ def hide_credentials(text: str) -> str:
         parts = text.split("'")
         parts[1::2] = [_without_user(part) for part in parts[1::2]]
         text = _TOKEN.sub(lambda word: _without_user(word[0]), "'".join(parts))
-    return _SECRET.sub(r"\1***", text)
+    return _SECRET.sub(r"\1***", _SIGNED.sub(r"\1?***", text))
 
 
 def _without_user(word: str) -> str:

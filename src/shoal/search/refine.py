@@ -37,6 +37,8 @@ from shoal.search.scan import Effort, SearchInterrupt
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from shoal.search.scan import Run, Scanner
@@ -58,7 +60,7 @@ HOT_SHARE, MOST_HOT = 0.8, 1_000
 
 EFFORTS = {
     "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
-    "balanced": Effort(sweeps=8, hot=(20, 14), large=0.4, renewals=4, min_gain=0.003),
+    "balanced": Effort(sweeps=8, hot=(20, 14), large=0.4, logs=0.65, renewals=4, min_gain=0.003),
     "best": Effort(sweeps=12, hot=(60, 120), renewals=30, min_gain=1e-3),
 }
 
@@ -150,7 +152,7 @@ class Search:
     def run(self) -> Partition:
         """Sweep until nothing much is gained."""
         began = time.monotonic()
-        given, cost = self.groups.label.copy(), self._cost()
+        labels_before, cost = self.groups.label.copy(), self._cost()
         limit = self.effort.seconds
         try:
             hot = self._sweep_hot(began)
@@ -161,11 +163,11 @@ class Search:
                 if late or before - self._cost() <= self.effort.min_gain * before:
                     break
         except KeyboardInterrupt:
-            raise SearchInterrupt(self._cheaper(given, cost)) from None
-        return self._cheaper(given, cost)
+            raise SearchInterrupt(self._cheaper(labels_before, cost)) from None
+        return self._cheaper(labels_before, cost)
 
-    def _cheaper(self, given: NDArray[np.int32], cost: int) -> Partition:
-        return self.found() if self._cost() <= cost else Partition.from_labels(given)
+    def _cheaper(self, labels_before: NDArray[np.int32], cost: int) -> Partition:
+        return self.found() if self._cost() <= cost else Partition.from_labels(labels_before)
 
     def _sweep_hot(self, began: float) -> int:
         """Sweep while moves may cost something, less and less; return how often."""
@@ -228,12 +230,18 @@ class Search:
 
     def move(self, what: str, number: int) -> None:
         """Make all moves of a kind that lower the cost; this is sweep ``number``."""
+        base, k, limit, scratch = self._base(), self.k, self.limit, self.scratch
         if what == "relocate":
-            self._relocate(number)
+            for rows in self._slices(self.rng.permutation(self.n), limit, number):
+                relocate_rows(*base, rows, k, limit, scratch)
         elif what == "slices":
-            self._slice(number)
+            order = self._dearest_first(k if self.private.subject is None else 0)
+            depth, undo, slices = self.effort.depth, self.undo, self.slice_scratch
+            for groups in self._slices(order, limit * k, number):
+                move_slices(*base, groups, depth, k, limit, scratch, undo, slices)
         elif what == "dissolve":
-            self._dissolve(number)
+            for groups in self._slices(self._dearest_first(0), limit * k, number):
+                dissolve_groups(*base, groups, limit, scratch, self.undo)
         else:
             if not self.scratch.annealing.temperature[0] or number % OPEN_EVERY == 0:
                 self._rebuild(self._seeds(self._dearest_first(self.k)), number, apart=False)
@@ -256,37 +264,21 @@ class Search:
         seeds[:] = rows[starts[order] + (pick * size[order]).astype(np.int64)]
         return seeds
 
-    def _slices(self, count: int, per_item: int) -> list[tuple[int, int]]:
-        step = max(1, SLICE_WORK // max(per_item, 1))
-        return [(at, min(count, at + step)) for at in range(0, count, step)]
-
-    def _relocate(self, number: int) -> None:
-        order = self.rng.permutation(self.n)
-        for start, stop in self._slices(self.n, self.limit):
-            self.progress(start, self.n, Message("refining, sweep {n}", n=number + 1))
-            relocate_rows(*self._base(), order[start:stop], self.k, self.limit, self.scratch)
-
-    def _slice(self, number: int) -> None:
-        order = self._dearest_first(self.k if self.private.subject is None else 0)
-        base, limit, deepest = self._base(), self.limit, self.effort.depth
-        for start, stop in self._slices(len(order), self.limit * self.k):
-            self.progress(start, len(order), Message("refining, sweep {n}", n=number + 1))
-            chosen, scratch, slices = order[start:stop], self.scratch, self.slice_scratch
-            move_slices(*base, chosen, deepest, self.k, limit, scratch, self.undo, slices)
-
-    def _dissolve(self, number: int) -> None:
-        order = self._dearest_first(0)
-        for start, stop in self._slices(len(order), self.limit * self.k):
-            self.progress(start, len(order), Message("refining, sweep {n}", n=number + 1))
-            dissolve_groups(*self._base(), order[start:stop], self.limit, self.scratch, self.undo)
+    def _slices(
+        self, order: NDArray[np.int64], work_per_item: int, number: int
+    ) -> Iterator[NDArray[np.int64]]:
+        """Yield pieces of an order that take about as long each; progress is told between them."""
+        step = max(1, SLICE_WORK // max(work_per_item, 1))
+        for at in range(0, len(order), step):
+            self.progress(at, len(order), Message("refining, sweep {n}", n=number + 1))
+            yield order[at : at + step]
 
     def _rebuild(self, seeds: NDArray[np.int64], number: int, *, apart: bool) -> None:
         work = self.limit * self.k + 4 * self.n
-        for start, stop in self._slices(len(seeds), work):
-            self.progress(start, len(seeds), Message("refining, sweep {n}", n=number + 1))
+        for rows in self._slices(seeds, work, number):
             rebuild_groups(
                 *self._base(),
-                seeds[start:stop],
+                rows,
                 apart,
                 self.k,
                 self.limit,

@@ -561,6 +561,7 @@ class Effort:
             and where they are not (`shoal.search.refine.hot_sweeps`).
         large: share of hot sweeps, and of their temperature, where a table is large
             (`shoal.engine.refine_across_blocks`).
+        logs: share of hot sweeps where groups are not small and a scan takes logarithms.
         rounds: how often a large table is refined in regions before it is refined as a whole.
         rebuild: whether groups are taken apart (the dearest move).
         reach: rows looked at around a seed, as a multiple of k.
@@ -576,6 +577,7 @@ class Effort:
     sweeps: int = 8
     hot: tuple[int, int] = (0, 0)
     large: float = 0.5
+    logs: float = 1.0
     rounds: int = 3
     rebuild: bool = True
     reach: int = 8

@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal.errors import OptionError
 from shoal.io.formats import DROP, FORMATS, KEEP
+from shoal.io.remote import check_address
 from shoal.io.source import check_encoding
 from shoal.messages.language import LANGUAGES
 from shoal.options import Flag, Option, check_all, one_of, option, or_none, rows_of, truth
@@ -90,6 +91,13 @@ def _text(name: str, value: Any) -> str | None:
     return value
 
 
+def _place(name: str, value: Any) -> str | None:
+    place = _text(name, value)
+    if place is not None:
+        check_address(place)
+    return place
+
+
 def _texts(name: str, value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
@@ -100,6 +108,13 @@ def _texts(name: str, value: Any) -> tuple[str, ...] | None:
             value=value,
         )
     return tuple(value)
+
+
+def _places(name: str, value: Any) -> tuple[str, ...] | None:
+    places = _texts(name, value)
+    for place in places or ():
+        check_address(place)
+    return places
 
 
 def _new_names(name: str, value: Any) -> dict[str, str] | None:
@@ -155,13 +170,13 @@ class Input:
 
     path: str | None = option(
         default=None,
-        check=_text,
+        check=_place,
         help="The table: a file, a folder, a pattern or a database URL; - is standard input.",
         path=True,
     )
     more: tuple[str, ...] = option(
         default=(),
-        check=_texts,
+        check=_places,
         help="Further files with the same columns, read as one table with the first.",
         path=True,
     )
@@ -275,7 +290,7 @@ class Output:
 
     table: str | None = option(
         default=None,
-        check=_text,
+        check=_place,
         help="Where the release goes; - is standard output.",
         path=True,
         flag=_file("--output", "-o", on=("anonymize", "refine", "apply")),
@@ -301,7 +316,7 @@ class Output:
     )
     log: str | None = option(
         default=None,
-        check=_text,
+        check=_place,
         help="Add a line to this file for everything that happens; never a cell.",
         path=True,
         flag=_file("--log", on=("anonymize",)),
@@ -320,14 +335,14 @@ class Output:
     )
     certificate: str | None = option(
         default=None,
-        check=_text,
+        check=_place,
         help="Also write a certificate (JSON).",
         path=True,
         flag=_file("--certificate", on=("anonymize", "refine", "apply")),
     )
     labels: str | None = option(
         default=None,
-        check=_text,
+        check=_place,
         help="Also write which values the published labels of listed hierarchies stand for (CSV), "
         "to hand over with the release.",
         path=True,
@@ -335,7 +350,7 @@ class Output:
     )
     secret: str | None = option(
         default=None,
-        check=_text,
+        check=_place,
         help="A key of 'shoal secret': certificate and report then tell which input it was, to "
         "whoever has the key.",
         path=True,
@@ -343,7 +358,7 @@ class Output:
     )
     save: str | None = option(
         default=None,
-        check=_text,
+        check=_place,
         help="Also keep what further rows and later releases need, in a .shoal file; with "
         "--person also who is in which group, in a private file beside it (.people).",
         path=True,
@@ -351,14 +366,14 @@ class Output:
     )
     report: str | None = option(
         default=None,
-        check=_text,
+        check=_place,
         help="Also write a report (HTML).",
         path=True,
         flag=_file("--report", on=("anonymize", "refine")),
     )
     explanation: str | None = option(
         default=None,
-        check=_text,
+        check=_place,
         help="A file of 'shoal explain --out', to be shown in the report.",
         path=True,
         flag=_file("--explanation", on=("anonymize",)),

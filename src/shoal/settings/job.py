@@ -39,6 +39,7 @@ class Job:
         output: where the release goes; a path or URL stands for an `Output`.
         columns: the role of each column, and what else is said about it.
         missing_values: what stands for a missing value in a text file.
+        file: the job file that it was read from, if it was.
         options: the options of ``shoal.anonymize`` that are not about columns, by their names;
             ``privacy`` as models or as tables with a ``model`` and that model's options.
 
@@ -53,6 +54,7 @@ class Job:
         output: Output | str | None = None,
         columns: Mapping[str, JobColumn] | None = None,
         missing_values: tuple[str, ...] | None = None,
+        file: Path | None = None,
         **options: Any,
     ) -> None:
         missing = Message("There is no option {name!r}.{hint}")
@@ -63,6 +65,7 @@ class Job:
         self.input = source
         self.output = output if isinstance(output, Output) else Output(table=output)
         self.columns = dict(columns or {})
+        self.file = file
         said = {name: _plain(value, JOB_OPTIONS[name]) for name, value in options.items()}
         self.options: dict[str, Any] = {
             name: value
@@ -83,8 +86,8 @@ class Job:
         return self.options.get(name, empty)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether two jobs say the same."""
-        return isinstance(other, Job) and vars(self) == vars(other)
+        """Tell whether two jobs say the same, wherever they were read from."""
+        return isinstance(other, Job) and vars(self) | {"file": other.file} == vars(other)
 
     __hash__ = None  # type: ignore[assignment]  # it holds dictionaries
 
@@ -94,7 +97,7 @@ class Job:
 
     def replaced(self, **changes: Any) -> Job:
         """Return the job with other values for some of its arguments."""
-        said: dict[str, Any] = {"input": self.input, "output": self.output}
+        said: dict[str, Any] = {"input": self.input, "output": self.output, "file": self.file}
         return Job(**{**said, "columns": self.columns, **self.options, **changes})
 
     def with_files(self, named: Callable[[str], str]) -> Job:

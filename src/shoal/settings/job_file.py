@@ -17,6 +17,7 @@ from shoal.io.atomic import atomic_write_text
 from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
 from shoal.io.overwrite_guard import refuse_input
+from shoal.io.remote import is_remote
 from shoal.messages import Message
 from shoal.privacy.base import file_options
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
@@ -244,16 +245,14 @@ class _Reader:
             output=Output(**files["output"]),
             missing_values=self.texts(tables, "missing_values"),
             columns=self.columns(tables),
+            file=self.file,
             **{
                 name: self.value(tables, row) for name, row in JOB_OPTIONS.items() if name in tables
             },
         )
 
     def tables_job(self, tables: dict[str, Any]) -> TablesJob:
-        known = {
-            **{name: row for name, row in JOB_OPTIONS.items() if name in SHARED},
-            **EVENT_OPTIONS,
-        }
+        known = _tables_options()
         self.known(tables, [*known, "missing_values", "input", "output", TABLES], "")
         shared = self.input(self.table(tables, "input"), "input")
         named = self.table(tables, TABLES)
@@ -333,7 +332,7 @@ class _Reader:
 
     def beside(self, path: str | tuple[str, ...]) -> str | tuple[str, ...]:
         if isinstance(path, tuple):
-            return tuple(str(self.file.parent / each) for each in path)
+            return tuple(str(self.beside(each)) for each in path)
         return path if _is_no_file(path) else str(self.file.parent / path)
 
     def value(self, table: dict[str, Any], row: Option, place: str = "") -> Any:
@@ -533,7 +532,20 @@ def format_job(
             first ``[[privacy]]`` table.
         folder: files in or below it are written relative to it.
     """
-    lines = list(_job_lines(job, dict(comments or {}), folder))
+    return _text_of(_job_lines(job, dict(comments or {}), folder))
+
+
+def format_tables_job(job: TablesJob, *, folder: str | PathLike[str] | None = None) -> str:
+    """Return a job of several tables as TOML text that ``read_tables_job`` reads back as the same.
+
+    Args:
+        job: what to write.
+        folder: files in or below it are written relative to it.
+    """
+    return _text_of(_tables_lines(job, folder))
+
+
+def _text_of(lines: Iterator[str]) -> str:
     text = "\n".join(lines).strip("\n") + "\n"
     try:
         text.encode()
@@ -550,34 +562,71 @@ def _job_lines(
     if "" in comments:
         yield from _comment(comments[""])
         yield ""
+    yield from _shared_lines(JOB_OPTIONS, job, comments, folder)
+    for name, column in job.columns.items():
+        place = f"columns.{name}"
+        yield from _table(f"[columns.{toml_key(name)}]", place, _said_of(column, folder), comments)
+
+
+def _tables_lines(job: TablesJob, folder: str | PathLike[str] | None) -> Iterator[str]:
+    yield from _shared_lines(_tables_options(), job, {}, folder)
+    for name, each in job.tables.items():
+        place = f"{TABLES}.{toml_key(name)}"
+        read = _files_said(Input(**each.read), INPUT_OPTIONS, folder)
+        said = {**{key: getattr(each, key) for key in TABLE_KEYS}, **read}
+        yield from _table(f"[{place}]", place, said, {})
+        for column, one in each.columns.items():
+            inside = f"{place}.columns.{toml_key(column)}"
+            kind = {"kind": ITEMS} if column in each.items else {}
+            yield from _table(f"[{inside}]", inside, {**_said_of(one, folder), **kind}, {})
+
+
+def _tables_options() -> dict[str, Option]:
+    """Return the options at the top of a job of several tables."""
+    return {**{name: JOB_OPTIONS[name] for name in JOB_OPTIONS if name in SHARED}, **EVENT_OPTIONS}
+
+
+def _shared_lines(
+    rows: Mapping[str, Option],
+    job: Job | TablesJob,
+    comments: dict[str, str],
+    folder: str | PathLike[str] | None,
+) -> Iterator[str]:
     # TOML wants plain keys before the first table.
-    plain = {name: job.options.get(name) for name, row in JOB_OPTIONS.items() if not is_open(row)}
-    yield from _pairs({**plain, "missing_values": job.missing_values}, "", comments)
-    for name, row in JOB_OPTIONS.items():
+    plain = {name: job.options.get(name) for name, row in rows.items() if not is_open(row)}
+    yield from _pairs({**plain, "missing_values": job.input.missing_values}, "", comments)
+    for name, row in rows.items():
         if row.plain_type == TABLE and name in job.options:
             yield from _table(f"[{name}]", name, job.options[name], comments)
-    for place, files, options in (
-        ("input", job.input, INPUT_OPTIONS),
-        ("output", job.output, OUTPUT_OPTIONS),
+    for place, said in (
+        ("input", _files_said(job.input, INPUT_OPTIONS, folder)),
+        ("output", _files_said(job.output, OUTPUT_OPTIONS, folder)),
     ):
-        said = {
-            name: _files(getattr(files, name), folder) if row.path else getattr(files, name)
-            for name, row in options.items()
-            if name != "missing_values" and getattr(files, name) != row.default
-        }
         if said:
             yield from _table(f"[{place}]", place, said, comments)
-    for number, model in enumerate(job.privacy):
+    for number, model in enumerate(job.options.get("privacy") or ()):
         yield from _table("[[privacy]]", f"privacy.{number}", model, comments)
-    for name, column in job.columns.items():
-        values = {
-            "role": None if column.role is None else column.role.value,
-            **{
-                row.name: _detail(getattr(column, row.name), row, folder)
-                for row in COLUMN_ROWS.values()
-            },
-        }
-        yield from _table(f"[columns.{toml_key(name)}]", f"columns.{name}", values, comments)
+
+
+def _files_said(
+    files: Input | Output, options: Mapping[str, Option], folder: str | PathLike[str] | None
+) -> dict[str, Any]:
+    """Return what is said about files beyond what holds anyway."""
+    return {
+        name: _files(getattr(files, name), folder) if row.path else getattr(files, name)
+        for name, row in options.items()
+        if name != "missing_values" and getattr(files, name) != row.default
+    }
+
+
+def _said_of(column: JobColumn, folder: str | PathLike[str] | None) -> dict[str, Any]:
+    return {
+        "role": None if column.role is None else column.role.value,
+        **{
+            row.name: _detail(getattr(column, row.name), row, folder)
+            for row in COLUMN_ROWS.values()
+        },
+    }
 
 
 def _table(
@@ -602,7 +651,7 @@ def _comment(text: str | None) -> Iterator[str]:
 
 
 def _is_no_file(path: str) -> bool:
-    return path == "-" or is_database(path)
+    return path == "-" or is_database(path) or is_remote(path)
 
 
 def _detail(value: Any, row: ColumnOption, folder: str | PathLike[str] | None) -> Any:

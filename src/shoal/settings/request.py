@@ -332,7 +332,7 @@ class Request:
         help="Promise only against somebody who knows at most so many of the quasi-identifiers.",
         certificate=True,
         functions=("anonymize",),
-        flag=promise_flag("--knows", on=("anonymize", "verify"), metavar="N"),
+        flag=promise_flag("--knows", on=("anonymize", "verify", "audit"), metavar="N"),
     )
     combinations: tuple[tuple[str, ...], ...] = option(
         default=(),
@@ -343,7 +343,7 @@ class Request:
         "quasi-identifiers, as age,zip; may be repeated.",
         certificate=True,
         functions=("anonymize",),
-        flag=promise_flag("--combination", on=("anonymize", "verify"), metavar="COLUMNS"),
+        flag=promise_flag("--combination", on=("anonymize", "verify", "audit"), metavar="COLUMNS"),
     )
     within: str | None = option(
         default=None,
@@ -844,7 +844,7 @@ def open_populations(
     Raises:
         DataError: a file cannot be read.
     """
-    from shoal.privacy.whole import PopulationModel
+    from shoal.privacy.release_wide import PopulationModel
 
     tables: dict[str, Any] = {}
     found = []

@@ -10,13 +10,15 @@ from shoal.errors import OptionError, RoleError, did_you_mean, refuse_unknown
 from shoal.messages import Message
 from shoal.options import Option, check_all, option, rows_of, whole
 from shoal.publish.verify_tables import TableTerms
+from shoal.settings.files import Input
+from shoal.settings.job import Job
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request, build_request, open_key
 from shoal.table.schema import COLUMN_ROWS, JobColumn, Role, parse_role
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from shoal.settings.files import Input, Output
+    from shoal.settings.files import Output
 
 ITEMS = "items"
 """The kind of a column whose cells are sets of codes; each code is a row of a table of its own."""
@@ -445,6 +447,24 @@ class TablesJob:
                 )
             found[f"{name}.{each.link or key}"] = each.of
         return found
+
+    def with_files(self, named: Callable[[str], str]) -> TablesJob:
+        """Return the job with every file that it reads named as a function says."""
+        shared = {name: value for name, value in self.options.items() if name not in EVENT_OPTIONS}
+        whole = Job(input=self.input, **shared).with_files(named)
+        tables = {}
+        for name, each in self.tables.items():
+            one = Job(input=Input(**each.read), columns=each.columns).with_files(named)
+            read = {option: getattr(one.input, option) for option in each.read}
+            tables[name] = replace(each, read=read, columns=one.columns)
+        options = {name: whole.options.get(name, value) for name, value in self.options.items()}
+        return replace(self, tables=tables, input=whole.input, options=options)
+
+    def files(self) -> tuple[str, ...]:
+        """Return every file that the job reads, and every table of a database."""
+        found: list[str] = []
+        self.with_files(lambda name: found.append(name) or name)  # type: ignore[func-returns-value]
+        return tuple(found)
 
     def request(self) -> TablesRequest:
         """Return what is asked.

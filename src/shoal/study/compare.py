@@ -87,7 +87,7 @@ def compare(
         OptionError: an option is wrong; found out before the first run.
     """
     sizes = tuple(dict.fromkeys([k] if isinstance(k, int) else k))
-    grid = Grid(
+    grid = Variations(
         k=sizes,
         algorithms=_names(algorithms, "algorithms"),
         measures=_names(measures, "measures"),
@@ -109,7 +109,7 @@ def compare(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grid:
+class Variations:
     """What runs of a comparison differ in; the rest, and what is empty, is as the request says."""
 
     k: Sequence[int]
@@ -131,7 +131,7 @@ class _Run:
 
 def compare_requests(
     tables: Mapping[str, tuple[Any, Request]],
-    grid: Grid,
+    grid: Variations,
     *,
     out: str | PathLike[str] | None = None,
     groups: str | PathLike[str] | None = None,
@@ -180,7 +180,7 @@ def _called(known: Outcome, planned: Outcome) -> Outcome:
     return replace(known, **names)
 
 
-def _plan(name: str, frame: Any, asked: Request, grid: Grid) -> list[_Run]:
+def _plan(name: str, frame: Any, asked: Request, grid: Variations) -> list[_Run]:
     """Return the runs of one table."""
     variants = {text: _parse_variant(text, _ALGORITHM) for text in grid.algorithms}
     _check_options(asked, [algorithm for algorithm, _ in variants.values()], grid.measures)
@@ -355,10 +355,10 @@ def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
     """Return a digest of the columns that matter to a run, and of what they are."""
     sha = hashlib.sha256()
     for column in schema.columns:
-        told = {each.name: str(getattr(column, each.name)) for each in fields(column)}
+        details = {each.name: str(getattr(column, each.name)) for each in fields(column)}
         if column.hierarchy is not None:
-            told["hierarchy"] = json.dumps(column.hierarchy.to_paths())
-        sha.update(json.dumps(told, ensure_ascii=True).encode())
+            details["hierarchy"] = json.dumps(column.hierarchy.to_paths())
+        sha.update(json.dumps(details, ensure_ascii=True).encode())
         series = table.get_column(column.name)
         if column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.PERSON):
             sha.update(f"{series.dtype} {len(series)}".encode())
@@ -368,13 +368,13 @@ def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
 
 
 def _key(digest: str, request: Request) -> str:
-    told = {
+    identity = {
         "format": _FORMAT,
         "table": digest,
         **request.parameters(),
         "seed": request.seed,
     }
-    text = json.dumps(told, sort_keys=True, default=str)
+    text = json.dumps(identity, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

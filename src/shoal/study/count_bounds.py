@@ -32,7 +32,7 @@ _WHOLE = 1e-6  # how far from a whole number the solver may say one
 
 
 @dataclass(frozen=True)
-class Rule:
+class RoundingRule:
     """How numbers are published.
 
     Attributes:
@@ -62,7 +62,7 @@ class Rule:
         return float(least), float(most)
 
 
-class Bounds:
+class CountBounds:
     """All counts that a published table leaves possible.
 
     Args:
@@ -70,7 +70,7 @@ class Bounds:
         rule: how they were published.
     """
 
-    def __init__(self, shown: NDArray[np.int64], rule: Rule) -> None:
+    def __init__(self, shown: NDArray[np.int64], rule: RoundingRule) -> None:
         highspy = _solver()
         self._minimum = rule.minimum
         self._sizes = tuple(size - 1 for size in shown.shape)
@@ -192,9 +192,9 @@ def with_totals(counts: NDArray[Any]) -> NDArray[Any]:
     return counts
 
 
-def too_narrow(shown: NDArray[np.int64], rule: Rule) -> list[Place]:
+def too_narrow(shown: NDArray[np.int64], rule: RoundingRule) -> list[Place]:
     """Return the hidden lines that can stand for fewer numbers than the minimum says."""
-    bounds = Bounds(shown, rule)
+    bounds = CountBounds(shown, rule)
     hidden = [tuple(int(at) for at in place) for place in np.argwhere(shown == HIDDEN)]
     return [place for place in hidden if not bounds.leaves_enough(place)]
 

@@ -29,7 +29,7 @@ from shoal.study.findings import (
     price_of,
     told_of_relations,
 )
-from shoal.study.trials import Measured, Trial, build_trials, group_cells
+from shoal.study.trials import Trial, TrialResult, build_trials, group_cells
 from shoal.table.dates import move_dates
 from shoal.table.frames import to_polars
 
@@ -144,6 +144,15 @@ class Explanation:
         for change, each in zip(plain["changes"], self.changes, strict=True):
             change["net"] = each.net
         return plain
+
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, lists, share, shown, table
+
+        return shown(
+            facts([("Detail lost (ncp)", share(self.loss)), ("Rows tried", f"{self.n_tried:,}")]),
+            table(("column", "lost"), ((n, share(loss)) for n, loss in self.by_column.items())),
+            lists(self.advice),
+        )
 
 
 def explain(
@@ -261,7 +270,7 @@ def _explain(
             # on all cores, and not within a trial, where it would pass for slow work
             compile_ahead([*PROMISED_STARTS, "sequential", "grow"], report)
         report(0, len(trials) * n_tried, "trying changes")
-        tried: list[Measured | None] = [None] * len(trials)
+        tried: list[TrialResult | None] = [None] * len(trials)
         tasks = [_task(trial) for trial in trials]
         for n_done, (number, after) in enumerate(run_side_by_side(tasks, workers=workers), 1):
             report(n_done * n_tried, len(trials) * n_tried, "trying changes")
@@ -307,8 +316,8 @@ def _sample(table: pl.DataFrame, max_rows: int, seed: int) -> pl.DataFrame:
     return table[np.sort(rows)]
 
 
-def _task(trial: Trial) -> Callable[[Any], Measured | None]:
-    def run(progress: Any) -> Measured | None:
+def _task(trial: Trial) -> Callable[[Any], TrialResult | None]:
+    def run(progress: Any) -> TrialResult | None:
         try:
             return trial.run(progress)
         except ShoalError:
@@ -396,7 +405,9 @@ def _sentence(trial: Trial, saving: float, price: float) -> Message:
     )
 
 
-def _cost(before: Measured, after: Measured, schema: Schema, without: str | None = None) -> float:
+def _cost(
+    before: TrialResult, after: TrialResult, schema: Schema, without: str | None = None
+) -> float:
     """Return what a run costs more than the unchanged one, over all columns or all but one."""
     weights = _weights(schema)
     more = (
@@ -408,9 +419,9 @@ def _cost(before: Measured, after: Measured, schema: Schema, without: str | None
 
 
 def _find(
-    before: Measured,
+    before: TrialResult,
     changes: tuple[Change, ...],
-    runs: Sequence[tuple[Trial, Measured | None]],
+    runs: Sequence[tuple[Trial, TrialResult | None]],
     schema: Schema,
 ) -> tuple[ColumnFinding, ...]:
     """Return what stands out; no column is in two findings that say what to do with it."""

@@ -14,16 +14,16 @@ import numpy as np
 
 from shoal.measure.scores import score_table
 from shoal.messages import Message
+from shoal.publish.danger import FEWEST_ROWS, follows, go_together, renumbered
 from shoal.publish.loss import is_stretched
 from shoal.table.partition import Partition
-from shoal.table.relations import FEWEST_ROWS, follows, go_together, renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from shoal.study.trials import Measured, Trial
+    from shoal.study.trials import Trial, TrialResult
     from shoal.table.encode import Attribute, EncodedTable
 
 
@@ -80,7 +80,7 @@ class ColumnFinding:
     change: str = ""
 
 
-def further_trials(unchanged: Trial, before: Measured) -> list[Trial]:
+def further_trials(unchanged: Trial, before: TrialResult) -> list[Trial]:
     """Return runs with one more promise, and with another scale for each stretched column.
 
     And, where hierarchies are wide, one that minimises what is lost of their values.
@@ -144,17 +144,17 @@ def price_of(trial: Trial, cost: float | None) -> Advice:
             )
         )
     if cost < 0.0005:
-        said = Message("{doing} would cost next to nothing.", doing=trial.doing)
+        sentence = Message("{doing} would cost next to nothing.", doing=trial.doing)
     else:
-        said = Message(
+        sentence = Message(
             "{doing} would cost {points:.1f} points of detail.",
             doing=trial.doing,
             points=100 * cost,
         )
-    return Advice(sentence=said, settings=trial.settings, change=trial.what)
+    return Advice(sentence=sentence, settings=trial.settings, change=trial.what)
 
 
-def _rescaling(start: Trial, before: Measured) -> list[Trial]:
+def _rescaling(start: Trial, before: TrialResult) -> list[Trial]:
     from shoal.table.schema import Schema
 
     trials = []
@@ -165,7 +165,7 @@ def _rescaling(start: Trial, before: Measured) -> list[Trial]:
     return trials
 
 
-def stretched(before: Measured) -> list[str]:
+def stretched(before: TrialResult) -> list[str]:
     """Return the columns that lose far more for their people than their range says."""
     return [
         name
@@ -175,7 +175,7 @@ def stretched(before: Measured) -> list[str]:
 
 
 def find_stretched(
-    before: Measured, name: str, after: Measured | None, cost: float
+    before: TrialResult, name: str, after: TrialResult | None, cost: float
 ) -> ColumnFinding:
     """Say that outliers stretch a column, and what counting people instead would do.
 
@@ -238,7 +238,7 @@ def _by_leaves(start: Trial, table: EncodedTable) -> list[Trial]:
     return [replace(start, what="measure", request=request, settings={"measure": "lm"})]
 
 
-def find_wide(before: Measured, trial: Trial, after: Measured | None) -> list[ColumnFinding]:
+def find_wide(before: TrialResult, trial: Trial, after: TrialResult | None) -> list[ColumnFinding]:
     """Say of which hierarchies more is given up than must be, as levels are counted.
 
     Args:
@@ -269,7 +269,7 @@ def find_wide(before: Measured, trial: Trial, after: Measured | None) -> list[Co
     ]
 
 
-def _leaves_lost(measured: Measured) -> Mapping[str, float]:
+def _leaves_lost(measured: TrialResult) -> Mapping[str, float]:
     groups = Partition.from_labels(measured.labels)
     return score_table(measured.table, groups, ["lm"]).by_column["lm"]
 

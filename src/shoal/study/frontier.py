@@ -195,8 +195,8 @@ class Comparison:
         for title, part in self.parts.items():
             lines.append(r"\midrule")
             if len(self.parts) > 1:
-                said = _LATEX.sub(r"\\\g<0>", title)
-                lines.append(rf"\multicolumn{{{1 + len(sizes)}}}{{l}}{{\emph{{{said}}}}} \\")
+                escaped = _LATEX.sub(r"\\\g<0>", title)
+                lines.append(rf"\multicolumn{{{1 + len(sizes)}}}{{l}}{{\emph{{{escaped}}}}} \\")
             lines += _latex_rows(part, name, sizes)
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
@@ -225,6 +225,11 @@ class Comparison:
     def __repr__(self) -> str:
         """Return one line."""
         return f"<Comparison of {len(self.outcomes)} runs on {self.n_rows:,} rows>"
+
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import Page
+
+        return Page(render_comparison(self))._repr_html_()
 
 
 def _latex_rows(part: Comparison, measure: str, sizes: Sequence[int]) -> Iterator[str]:

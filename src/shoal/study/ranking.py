@@ -92,16 +92,16 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 760, 420, 70, 170, 30, 56
 def draw_mark(x: float, y: float, number: int, colour: str, title: str) -> str:
     """Return the mark of a series, its shape by number."""
     shape = _SHAPES[number % len(_SHAPES)]
-    told = f"<title>{escape(title)}</title>" if title else ""
+    tooltip = f"<title>{escape(title)}</title>" if title else ""
     if shape == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}">{told}</circle>'
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}">{tooltip}</circle>'
     corners = {
         "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
         "triangle": ((0, -5.5), (5, 4), (-5, 4)),
         "diamond": ((0, -6), (5.5, 0), (0, 6), (-5.5, 0)),
     }[shape]
     points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
-    return f'<polygon points="{points}" fill="{colour}">{told}</polygon>'
+    return f'<polygon points="{points}" fill="{colour}">{tooltip}</polygon>'
 
 
 def pareto_svg(cells: Sequence[Cell], measure: str) -> str:
@@ -140,8 +140,8 @@ def pareto_svg(cells: Sequence[Cell], measure: str) -> str:
     parts.append(f'<polyline class="frontier" points="{line}"/>')
     places = []
     for number, (name, (ratio, seconds)) in enumerate(points.items()):
-        said = f"{name}: {ratio:.3f} times the least loss, {seconds:.3g} s"
-        mark = draw_mark(x(seconds), y(ratio), number, COLOURS[number % len(COLOURS)], said)
+        tooltip = f"{name}: {ratio:.3f} times the least loss, {seconds:.3g} s"
+        mark = draw_mark(x(seconds), y(ratio), number, COLOURS[number % len(COLOURS)], tooltip)
         parts.append(f'<g class="series">{mark}</g>')
         places.append((y(ratio), x(seconds), name))
     last = -math.inf
@@ -191,18 +191,18 @@ def ranks_svg(cells: Sequence[Cell], measure: str) -> str:
             f"{draw_mark(x(rank), at, numbers[name], colour, f'{name}: {rank:.2f}')}</g>"
             + _text(180, at + 4, name, "end")
         )
-    said = f"average rank over {len(cells)} cells; bars: critical difference {apart:.2f}"
-    parts.append(_text((190 + _WIDTH) / 2, height - 3, said, "middle"))
+    caption = f"average rank over {len(cells)} cells; bars: critical difference {apart:.2f}"
+    parts.append(_text((190 + _WIDTH) / 2, height - 3, caption, "middle"))
     return "".join([*parts, "</svg>"])
 
 
 def _head(label: str, height: int) -> str:
-    said = escape(label)
+    name = escape(label)
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{said}"><title>{said}</title>'
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{name}"><title>{name}</title>'
     )
 
 
-def _text(x: float, y: float, said: str, anchor: str = "start", *, soft: bool = False) -> str:
+def _text(x: float, y: float, text: str, anchor: str = "start", *, soft: bool = False) -> str:
     kind = ' class="soft"' if soft else ""
-    return f'<text{kind} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
+    return f'<text{kind} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

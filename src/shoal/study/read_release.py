@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, cast
 import narwhals as nw
 import numpy as np
 
-from shoal.errors import DataError, OptionError, RoleError, did_you_mean
+from shoal.errors import DataError, OptionError, RoleError, refuse_unknown
+from shoal.messages import Message
 from shoal.options import whole
 from shoal.publish.recode import Style
 from shoal.release_reader.columns import KINDS, open_column
@@ -78,18 +79,21 @@ def read_release(
         DataError: the table cannot be read.
     """
     _check(seed, copies, draw=draw)
-    said = _from_job(job)
-    trees = {**said["hierarchies"], **(hierarchies or {})}
-    order_of = {**said["orders"], **(orders or {})}
-    kind_of = {**said["kinds"], **{name: _kind(name, kind) for name, kind in (kinds or {}).items()}}
-    form = style if style is not None else said["style"]
+    from_job = _from_job(job)
+    trees = {**from_job["hierarchies"], **(hierarchies or {})}
+    order_of = {**from_job["orders"], **(orders or {})}
+    kind_of = {
+        **from_job["kinds"],
+        **{name: _kind(name, kind) for name, kind in (kinds or {}).items()},
+    }
+    form = style if style is not None else from_job["style"]
     if not isinstance(form, Style):
         form = Style.from_dict(form)
     like, table = _load(source, reading)
     if columns is not None:
         names: list[str] | None = [columns] if isinstance(columns, str) else list(columns)
     else:
-        names = said["columns"]
+        names = from_job["columns"]
     opened = _open_all(table, names, trees, order_of, kind_of, form)
     if draw:
         result = _drawn(table, opened, np.random.default_rng(seed), copies)
@@ -399,6 +403,8 @@ class Described(TypedDict, total=False):
         unknown_values: what happened to values that a hierarchy does not list; ``error`` unless
             given.
         style: how generalised cells are written; the usual way unless given.
+        knows: how many of the quasi-identifiers the attacker knows who is meant; all unless given.
+        combinations: those of them that this attacker may know together.
     """
 
     quasi_identifiers: Required[str | Iterable[str]]
@@ -415,6 +421,8 @@ class Described(TypedDict, total=False):
     default_grid: bool
     unknown_values: str
     style: Style | Mapping[str, Any] | None
+    knows: int | None
+    combinations: Iterable[Iterable[str]]
 
 
 def schema_and_style(
@@ -426,16 +434,12 @@ def schema_and_style(
         OptionError: there is no such option, or the quasi-identifiers are not given.
         RoleError: a column does not exist.
     """
-    known = Described.__annotations__
-    for name in described:
-        if name not in known:
-            raise OptionError(
-                "There is no option {name!r}.{hint}", name=name, hint=did_you_mean(name, known)
-            )
+    missing = Message("There is no option {name!r}.{hint}")
+    refuse_unknown(described, Described.__annotations__, OptionError, missing)
     if "quasi_identifiers" not in described:
         raise OptionError("Say which columns were generalised, with quasi_identifiers=[...].")
     style = described.get("style")
-    beside = ("style", "person_key")
+    beside = ("style", "person_key", "knows", "combinations")
     options: dict[str, Any] = {name: said for name, said in described.items() if name not in beside}
     schema = schema_of_used(nw.from_native(original, eager_only=True), **options)
     return schema, style if isinstance(style, Style) else Style.from_dict(style or {})
@@ -449,6 +453,8 @@ def described_by(job: Job) -> Described:
         "unknown_values": job.unknown_values or "error",
         "style": job.style,
         "person_key": job.person_key,
+        "knows": job.knows,
+        "combinations": job.combinations or (),
     }
     said |= {name: columns[name] for name in Described.__annotations__ if name in columns}
     return cast("Described", said)

@@ -284,6 +284,12 @@ class SitesRelease:
     messages: tuple[Message, ...]
     verification: Verification
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, share, shown
+
+        about = [("Groups", f"{self.n_groups:,}"), ("Detail lost", share(self.loss))]
+        return shown(facts(about)) + self.verification._repr_html_()
+
 
 def anonymize_sites(
     tables: Sequence[Any],

@@ -25,7 +25,14 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, PromiseError, RoleError, refuse_unknown
 from shoal.messages import Message
-from shoal.study.count_bounds import HIDDEN, Bounds, Place, Rule, too_narrow, with_totals
+from shoal.study.count_bounds import (
+    HIDDEN,
+    CountBounds,
+    Place,
+    RoundingRule,
+    too_narrow,
+    with_totals,
+)
 from shoal.table.encode import encode_people
 from shoal.table.frames import to_polars
 
@@ -55,7 +62,7 @@ class CountTable:
     by: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]
     shown: NDArray[np.int64]
-    rule: Rule
+    rule: RoundingRule
     n_people: int | None = None
     n_in_several: int = 0
 
@@ -98,6 +105,12 @@ class CountTable:
                 n=len(narrow),
                 minimum=self.rule.minimum,
             )
+
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import shown, table
+
+        rows = (("*" if each is None else each for each in row) for row in self.frame.iter_rows())
+        return shown(table(self.frame.columns, map(tuple, rows)))
 
 
 def tabulate(
@@ -147,10 +160,10 @@ def tabulate(
         told = {"n_people": len(lines_each), "n_in_several": int(np.sum(lines_each > 1))}
     hidden = (people > 0) & (people < rule.minimum)
     waiting = sorted(_places(hidden), key=lambda place: int(counts[place]))
-    bounds: Bounds | None = None
+    bounds: CountBounds | None = None
     for place in waiting:  # grows while it is walked through
         if bounds is None:
-            bounds = Bounds(_publish(counts, hidden, rule), rule)
+            bounds = CountBounds(_publish(counts, hidden, rule), rule)
         if bounds.leaves_enough(place):
             continue  # and more hidden numbers can only leave more open
         further = [each for each in _cheapest_box(counts, hidden, place, rule) if not hidden[each]]
@@ -177,7 +190,7 @@ def _people(
     return found.reshape(shape)
 
 
-def read_counts(frame: pl.DataFrame, by: Sequence[str], rule: Rule) -> CountTable:
+def read_counts(frame: pl.DataFrame, by: Sequence[str], rule: RoundingRule) -> CountTable:
     """Return a table of counts as anybody reads it, from its lines in any order.
 
     Raises:
@@ -205,14 +218,14 @@ def read_counts(frame: pl.DataFrame, by: Sequence[str], rule: Rule) -> CountTabl
     return CountTable(tuple(by), tuple(levels), shown, rule)
 
 
-def parse_counts(csv: str, by: Sequence[str], rule: Rule) -> CountTable:
+def parse_counts(csv: str, by: Sequence[str], rule: RoundingRule) -> CountTable:
     """Return the table of counts that `CountTable.to_csv` has written."""
     import polars as pl
 
     return read_counts(pl.read_csv(csv.encode(), infer_schema=False), by, rule)
 
 
-def count_rule(minimum: int, round_to: int) -> Rule:
+def count_rule(minimum: int, round_to: int) -> RoundingRule:
     """Return how numbers are published, if the options are whole numbers in range."""
     for name, given, least in (("minimum", minimum, 2), ("round_to", round_to, 1)):
         if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
@@ -222,7 +235,7 @@ def count_rule(minimum: int, round_to: int) -> Rule:
                 least=least,
                 given=given,
             )
-    return Rule(int(minimum), int(round_to))
+    return RoundingRule(int(minimum), int(round_to))
 
 
 def _read(
@@ -280,7 +293,9 @@ def _by_numbers(text: str) -> list[tuple[bool, int, str]]:
     return [(last, int(part) if part.isdecimal() else -1, part) for part in parts]
 
 
-def _publish(counts: NDArray[np.int64], hidden: NDArray[np.bool_], rule: Rule) -> NDArray[np.int64]:
+def _publish(
+    counts: NDArray[np.int64], hidden: NDArray[np.bool_], rule: RoundingRule
+) -> NDArray[np.int64]:
     return np.where(hidden, HIDDEN, rule.shown(counts))
 
 
@@ -289,7 +304,7 @@ def _places(where: NDArray[np.bool_]) -> list[Place]:
 
 
 def _cheapest_box(
-    counts: NDArray[np.int64], hidden: NDArray[np.bool_], place: Place, rule: Rule
+    counts: NDArray[np.int64], hidden: NDArray[np.bool_], place: Place, rule: RoundingRule
 ) -> list[Place]:
     """Return the corners of the box through a line that hides the fewest further people.
 

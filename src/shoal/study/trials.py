@@ -47,7 +47,7 @@ _WORTH_A_TREE = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class TrialResult:
     """What a trial lost and whom its intervals cover, by column, and its groups."""
 
     losses: Mapping[str, float]
@@ -91,7 +91,7 @@ class Trial:
         """Return the run that all others are compared with."""
         return cls("suppress", None, "", table, schema, request)
 
-    def run(self, progress: Callable[[int, int, str], None]) -> Measured:
+    def run(self, progress: Callable[[int, int, str], None]) -> TrialResult:
         """Run it and return what it lost; raises ShoalError if the promise cannot be kept."""
         found = run_pipeline(
             self.table, self.schema, self.request, LocalEngine(), progress=progress
@@ -108,10 +108,10 @@ class Trial:
             assert self.column is not None
             losses[self.column] = self.own(found, table)
         covered = {column.name: column.covered for column in found.measured.facts.columns}
-        return Measured(losses, found.groups.labels, table, schema, covered)
+        return TrialResult(losses, found.groups.labels, table, schema, covered)
 
 
-def build_trials(unchanged: Trial, before: Measured) -> list[Trial]:
+def build_trials(unchanged: Trial, before: TrialResult) -> list[Trial]:
     """Return every change worth trying on this table."""
     trials: list[Trial] = []
     base = before.table
@@ -149,8 +149,8 @@ def _suppressing(start: Trial) -> list[Trial]:
     if start.request.max_suppression:
         doing = Message("Allowing 1 % more of the rows to be left out as outliers")
     request = replace(start.request, max_suppression=share)
-    said = {"max_suppression": round(share, 9)}
-    return [replace(start, what="suppress", doing=doing, request=request, settings=said)]
+    settings = {"max_suppression": round(share, 9)}
+    return [replace(start, what="suppress", doing=doing, request=request, settings=settings)]
 
 
 def _lowering(start: Trial) -> list[Trial]:
@@ -210,7 +210,7 @@ def _coarser_words(start: Trial, attribute: Attribute) -> Trial | None:
 
 
 def _regridded(
-    start: Trial, attribute: Attribute, grid: Grid, how: str, said: str | int, **more: Any
+    start: Trial, attribute: Attribute, grid: Grid, how: str, spec: str | int, **more: Any
 ) -> Trial:
     """Return the very run that a job with this grid would be."""
     name = attribute.name
@@ -232,7 +232,7 @@ def _regridded(
         doing=Message("Publishing {name!r} {how}", name=name, how=how),
         schema=_with(start.schema, changed),
         own=own,
-        settings=_of_column(name, grid=said, **more),
+        settings=_of_column(name, grid=spec, **more),
     )
 
 
@@ -433,6 +433,6 @@ def _only(schema: Schema, name: str) -> Schema:
     return Schema((schema[name],))
 
 
-def _of_column(name: str, **said: Any) -> dict[str, Any]:
+def _of_column(name: str, **details: Any) -> dict[str, Any]:
     """Return what a job file says about one column."""
-    return {"columns": {name: said}}
+    return {"columns": {name: details}}

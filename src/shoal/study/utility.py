@@ -539,6 +539,31 @@ class Utility:
         """Return everything, ready for JSON."""
         return {**asdict(self), "query_error": self.query_error}
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import lists, share, shown, table
+
+        models = (
+            (each["trained_on"], each["model"], share(each["balanced_accuracy"]))
+            for each in self.models
+        )
+        return shown(
+            lists(self.sentences),
+            table(
+                ("columns", "share of the people", "median error", "mean error"),
+                (
+                    (
+                        each["columns"],
+                        *map(share, (each["selectivity"], each["median_error"])),
+                        share(each["mean_error"]),
+                    )
+                    for each in self.queries
+                ),
+            ),
+            table(("column", "off by"), ((n, share(off)) for n, off in self.one_way.items())),
+            table(("trained on", "model", "balanced accuracy"), models) if self.models else "",
+            lists(self.notes),
+        )
+
 
 def utility(
     original: Any,

@@ -370,9 +370,9 @@ class SetClosures(Closures):
     def cells(self, n_groups: int) -> list[NDArray[np.integer[Any]]]:
         """Return a number for each different set, and whether it is everything."""
         everything, ends = self.everything[:n_groups].astype(np.int64), self.indptr
-        seen: dict[bytes, int] = {}
+        numbers: dict[bytes, int] = {}
         number = [
-            seen.setdefault(self.members[ends[g] : ends[g + 1]].tobytes(), len(seen))
+            numbers.setdefault(self.members[ends[g] : ends[g + 1]].tobytes(), len(numbers))
             for g in range(n_groups)
         ]
         return [everything, np.array(number) * (1 - everything)]
@@ -459,10 +459,10 @@ def listed_sets(
         assert tree is not None
         node[:] = True
         everything = partition.recoded[attribute.name] == tree.root
-    told = ~everything[group]
+    specific = ~everything[group]
     alone = np.flatnonzero(~several | everything)
-    group = np.concatenate((group[told], alone))
-    code = np.concatenate((code[told], np.where(everything, 0, low)[alone]))
+    group = np.concatenate((group[specific], alone))
+    code = np.concatenate((code[specific], np.where(everything, 0, low)[alone]))
     order = np.argsort(group, kind="stable")
     indptr = np.searchsorted(group[order], np.arange(n_groups + 1))
     members = code[order].astype(np.int32)

@@ -92,8 +92,8 @@ def people_in(
     alone = -1 - np.arange(frame.height)
     if schema.person is None:
         return alone, []
-    codes, said = clean_ids(frame.get_column(schema.person))
-    keyed = keyed_hashes(said, key, "dates")
+    codes, texts = clean_ids(frame.get_column(schema.person))
+    keyed = keyed_hashes(texts, key, "dates")
     known = {each: number for number, each in enumerate(dict.fromkeys(filter(None, keyed)))}
     # two spellings of one id are one person
     number = np.array([-1 if each is None else known[each] for each in keyed], np.int64)[codes]

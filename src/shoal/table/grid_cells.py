@@ -167,7 +167,7 @@ def _find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:
     step = grid.step
     assert step is not None
     if domain.dtype.is_integer():
-        return _whole(domain, step, name)
+        return _whole_number_lines(domain, step, name)
     if isinstance(domain.dtype, pl.Decimal):
         return _decimal(domain, step, name)
     keys = _float_keys(domain, step, name)
@@ -227,7 +227,7 @@ def _float_keys(domain: pl.Series, step: Decimal, name: str) -> NDArray[np.int64
     return np.where((above <= values) & ~here, keys + 1, keys).astype(np.int64)
 
 
-def _whole(domain: pl.Series, step: Decimal, name: str) -> Lines:
+def _whole_number_lines(domain: pl.Series, step: Decimal, name: str) -> Lines:
     import polars as pl
 
     if step != step.to_integral_value():
@@ -245,10 +245,10 @@ def _whole(domain: pl.Series, step: Decimal, name: str) -> Lines:
         _too_large(name)
     cells, of_value = np.unique(values // width, return_inverse=True)
     lower = cells * width
-    return _of_whole(domain.name, of_value, lower, lower + (width - 1))
+    return _lines_of_integers(domain.name, of_value, lower, lower + (width - 1))
 
 
-def _of_whole(name: str, of_value: NDArray[np.int64], lower: Any, upper: Any) -> Lines:
+def _lines_of_integers(name: str, of_value: NDArray[np.int64], lower: Any, upper: Any) -> Lines:
     import polars as pl
 
     first, last = (pl.Series(name, each, dtype=pl.Int64) for each in (lower, upper))
@@ -311,8 +311,11 @@ def _powers(domain: pl.Series, base: int, name: str) -> Lines:
         found, place = np.unique(power, return_inverse=True)
         lines = [_power(base, each, whole=whole, decimal=decimal) for each in found.tolist()]
         if whole or decimal:
-            told = zip(exact, place.tolist(), further.tolist(), strict=True)
-            far = [value > lines[p] if beyond else value >= lines[p] for value, p, beyond in told]
+            values_and_lines = zip(exact, place.tolist(), further.tolist(), strict=True)
+            far = [
+                value > lines[p] if beyond else value >= lines[p]
+                for value, p, beyond in values_and_lines
+            ]
             return np.array(far, dtype=bool)
         ends = np.array(lines)[place]
         return np.asarray(np.where(further, size > ends, size >= ends), np.bool_)
@@ -335,7 +338,7 @@ def _powers(domain: pl.Series, base: int, name: str) -> Lines:
         )
     lower, upper = [low for low, _ in ends], [high for _, high in ends]
     if whole:
-        return _of_whole(domain.name, of_value, lower, upper)
+        return _lines_of_integers(domain.name, of_value, lower, upper)
     dtype: Any = pl.Decimal(38, domain.dtype.scale) if decimal else domain.dtype  # type: ignore[attr-defined]
     first, last = (pl.Series(domain.name, each, dtype=dtype) for each in (lower, upper))
     return Lines(of_value, first, last, np.array([key == 0 for key in cells.tolist()], bool))

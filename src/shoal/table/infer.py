@@ -32,26 +32,15 @@ UNKNOWN = ("error", "root")
 """What may happen to a value that a hierarchy does not list."""
 
 
-def grow_hierarchies(
-    schema: Schema, frame: nw.DataFrame[Any], unknown_values: str = "error"
-) -> Schema:
-    """Return the schema with a tree for every rule.
+def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Column:
+    """Return a column with the tree that its rule makes of the values.
 
-    Args:
-        schema: what the columns are.
-        frame: the table.
-        unknown_values: ``root`` puts values that a hierarchy does not list directly below its
-            root, so that they are published exactly, or not at all; ``error`` leaves the
-            complaint to whoever encodes the table.
+    ``root`` puts values that a hierarchy does not list directly below its root, so that they are
+    published exactly, or not at all; ``error`` leaves the complaint to whoever encodes the table.
 
     Raises:
-        HierarchyError: the values of a column do not fit its rule.
+        HierarchyError: the values of the column do not fit its rule.
     """
-    columns = tuple(_grown(column, frame, unknown_values) for column in schema.columns)
-    return replace(schema, columns=columns)
-
-
-def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Column:
     from shoal.hierarchy import canonical_label  # loads numpy
     from shoal.hierarchy.builders import grow
 
@@ -147,17 +136,17 @@ def schema_of_used(
 
     from shoal.table.dates import move_dates  # loads numpy
 
-    whose = [person] if isinstance(person, str) else [*(person or ())]
-    rest = [name for name in frame.columns if name not in {*keys, *private, *whose}]
-    said = {name for option in _OF_ANY for name in details.get(option) or ()}
-    shown = [name for name in rest if name in said]
+    person_columns = [person] if isinstance(person, str) else [*(person or ())]
+    rest = [name for name in frame.columns if name not in {*keys, *private, *person_columns}]
+    described = {name for option in _OF_ANY for name in details.get(option) or ()}
+    shown = [name for name in rest if name in described]
     schema = build_schema(
         frame.columns,
         quasi_identifiers=keys,
         sensitive=private,
-        person=whose,
+        person=person_columns,
         insensitive=shown,
-        drop=[name for name in rest if name not in said],
+        drop=[name for name in rest if name not in described],
         **details,
     )
     table = move_dates(to_polars(frame.to_native()), schema)
@@ -177,13 +166,14 @@ def infer_kinds(schema: Schema, frame: nw.DataFrame[Any], unknown_values: str = 
         OptionError: a given kind does not fit the data, or an order is missing.
     """
     dtypes = frame.schema
-    columns = tuple(
+    columns = [
         _with_kind(column, dtypes[column.name], frame)
         if column.role is Role.QUASI_IDENTIFIER
         else column
         for column in schema.columns
-    )
-    return grow_hierarchies(replace(schema, columns=columns), frame, unknown_values)
+    ]
+    grown = tuple(_grown(column, frame, unknown_values) for column in columns)
+    return replace(schema, columns=grown)
 
 
 def _with_kind(column: Column, dtype: DType, frame: nw.DataFrame[Any]) -> Column:

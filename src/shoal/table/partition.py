@@ -57,12 +57,12 @@ class Partition:
     @classmethod
     def from_labels(cls, labels: ArrayLike) -> Partition:
         """Renumber arbitrary integer labels to 0 … n_groups-1; negative ones mean suppressed."""
-        given = np.asarray(labels)
-        if given.ndim != 1:
-            raise ValueError(f"labels must be one-dimensional, got {given.ndim} dimensions")
-        kept = given >= 0
-        names, renumbered = np.unique(given[kept], return_inverse=True)
-        result = np.full(given.shape[0], SUPPRESSED, dtype=np.int32)
+        array = np.asarray(labels)
+        if array.ndim != 1:
+            raise ValueError(f"labels must be one-dimensional, got {array.ndim} dimensions")
+        kept = array >= 0
+        names, renumbered = np.unique(array[kept], return_inverse=True)
+        result = np.full(array.shape[0], SUPPRESSED, dtype=np.int32)
         result[kept] = renumbered
         return cls(result, len(names))
 

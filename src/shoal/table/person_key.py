@@ -45,18 +45,18 @@ def clean_ids(ids: pl.Series) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]
         .get_column("code")
         .to_numpy()
     )
-    said = [
+    texts = [
         () if value is None else person_would_say(canonical_label(value))
         for value in distinct.get_column("id").to_list()
     ]
-    return codes, said
+    return codes, texts
 
 
-def keyed_hashes(said: list[tuple[str, ...]], key: bytes, use: str) -> list[bytes | None]:
+def keyed_hashes(texts: list[tuple[str, ...]], key: bytes, use: str) -> list[bytes | None]:
     """Return the HMAC-SHA-256 of each id for one use; None where there is no id."""
     return [
         hmac.digest(key, "\0".join((use, *each)).encode(), "sha256") if each else None
-        for each in said
+        for each in texts
     ]
 
 
@@ -68,10 +68,10 @@ def keyed_pseudonyms(ids: pl.Series, key: bytes, use: str = "pseudonym") -> pl.S
     """
     import polars as pl
 
-    codes, said = clean_ids(ids)
+    codes, texts = clean_ids(ids)
     drawn = [
         None if each is None else each[:_PSEUDONYM_BYTES].hex()
-        for each in keyed_hashes(said, key, use)
+        for each in keyed_hashes(texts, key, use)
     ]
     made = pl.Series(ids.name, drawn, dtype=pl.String)
     return made.gather(pl.Series(codes, dtype=pl.UInt32))

@@ -703,7 +703,7 @@ def build_schema(
         OptionError: a detail of a column is wrong or contradicts another.
     """
     table = _check_table(columns)
-    given = {
+    names_of_role = {
         Role.QUASI_IDENTIFIER: quasi_identifiers,
         Role.SENSITIVE: sensitive,
         Role.IDENTIFIER: identifiers,
@@ -711,7 +711,7 @@ def build_schema(
         Role.DROP: drop,
         Role.PERSON: () if person is None else person,
     }
-    listed = {role: _as_names(names, role.option) for role, names in given.items()}
+    listed = {role: _as_names(names, role.option) for role, names in names_of_role.items()}
     if len(listed[Role.PERSON]) > 1:
         raise RoleError(
             "person must name one column, not {n}; put several ids together into one column first.",
@@ -719,7 +719,7 @@ def build_schema(
         )
     roles = _assign_roles(table, listed)
     qis = [name for name in table if roles[name] is Role.QUASI_IDENTIFIER]
-    said: dict[str, dict[str, Any]] = {}
+    by_column: dict[str, dict[str, Any]] = {}
     rows = {row.option: row for row in COLUMN_ROWS.values()}
     for option, mapping in details.items():
         if option not in rows:
@@ -733,12 +733,12 @@ def build_schema(
         _check_keys(row, each, table, [name for name in table if row.is_for(roles[name])])
         for name, value in (each or {}).items():
             if value is not None or row.default is not None:
-                said.setdefault(name, {})[row.name] = value
+                by_column.setdefault(name, {})[row.name] = value
     schema = Schema(
         tuple(
-            _quasi_identifier(name, said.get(name, {}))
+            _quasi_identifier(name, by_column.get(name, {}))
             if roles[name] is Role.QUASI_IDENTIFIER
-            else _as_it_is(name, roles[name], said.get(name, {}))
+            else _as_it_is(name, roles[name], by_column.get(name, {}))
             for name in table
         )
     )
@@ -753,10 +753,10 @@ _WAYS = ("hierarchy", "kind", "order")
 """How a column is generalised: it has one of these."""
 
 
-def _as_it_is(name: str, role: Role, said: Mapping[str, Any]) -> Column:
+def _as_it_is(name: str, role: Role, options: Mapping[str, Any]) -> Column:
     """Return a column that is not generalised; a tree is what a distance of its values follows."""
-    column = Column(name=name, role=role, **_details(name, said))
-    hierarchy = said.get("hierarchy")
+    column = Column(name=name, role=role, **_details(name, options))
+    hierarchy = options.get("hierarchy")
     if hierarchy is None:
         return column
     from shoal.hierarchy import load_hierarchy
@@ -766,12 +766,12 @@ def _as_it_is(name: str, role: Role, said: Mapping[str, Any]) -> Column:
     return replace(column, rule=rule, hierarchy=load_hierarchy(hierarchy) if rule is None else None)
 
 
-def _details(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
+def _details(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is said about a column beside how it is generalised, checked."""
     return {
-        row.name: said[row.name] if row.check is None else row.check(name, said[row.name])
+        row.name: options[row.name] if row.check is None else row.check(name, options[row.name])
         for row in COLUMN_ROWS.values()
-        if row.name in said and row.name not in _WAYS
+        if row.name in options and row.name not in _WAYS
     }
 
 
@@ -806,14 +806,14 @@ def _check_table(columns: Sequence[str]) -> list[str]:
     return table
 
 
-def roles_of(given: Mapping[Role, Iterable[str]]) -> dict[str, Role]:
+def roles_of(names_of_role: Mapping[Role, Iterable[str]]) -> dict[str, Role]:
     """Return the role of each column that is given one.
 
     Raises:
         RoleError: a column is given twice.
     """
     roles: dict[str, Role] = {}
-    for role, names in given.items():
+    for role, names in names_of_role.items():
         for name in names:
             if name in roles:
                 if roles[name] is role:
@@ -832,9 +832,9 @@ def roles_of(given: Mapping[Role, Iterable[str]]) -> dict[str, Role]:
     return roles
 
 
-def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, Role]:
+def _assign_roles(table: list[str], names_of_role: dict[Role, list[str]]) -> dict[str, Role]:
     known = set(table)
-    roles = roles_of(given)
+    roles = roles_of(names_of_role)
     for name, role in roles.items():
         if name not in known:
             raise RoleError(
@@ -843,7 +843,7 @@ def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, R
                 value=Message(role.value),
                 hint=did_you_mean(name, table) or Message(" It has {names}.", names=_quote(table)),
             )
-    if not given[Role.QUASI_IDENTIFIER]:
+    if not names_of_role[Role.QUASI_IDENTIFIER]:
         raise RoleError(
             "There is no quasi-identifier; name the columns that could single a person out, "
             "with quasi_identifiers=[...] (--qi on the command line)."
@@ -914,9 +914,9 @@ def _check_keys(
         )
 
 
-def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
+def _quasi_identifier(name: str, options: Mapping[str, Any]) -> Column:
     """Return a column that is generalised, as it is described."""
-    hierarchy, kind, order = (said.get(way) for way in _WAYS)
+    hierarchy, kind, order = (options.get(way) for way in _WAYS)
     parsed = None if kind is None else parse_kind(kind, column=name)
     taxonomy: Taxonomy | None = None
     rule: HierarchyRule | None = None
@@ -953,7 +953,7 @@ def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
                 value=parsed.value,
             )
         parsed = Kind.ORDINAL
-    details = _details(name, said)
+    details = _details(name, options)
     if details.get("dates") == "since first" and parsed is not None and parsed.is_time:
         parsed = None  # days are numbers
     return Column(

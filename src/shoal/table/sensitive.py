@@ -103,8 +103,8 @@ class TextMerging(Merging):
         codes: list[int] = []
         for start in range(0, len(self._texts), _STEP):
             for text in self._texts.slice(start, _STEP).to_list():
-                said = person_would_say(text)
-                codes.append(places.setdefault(said, len(places)))
+                words = person_would_say(text)
+                codes.append(places.setdefault(words, len(places)))
         missing = places.get((), len(places))
         codes.extend([missing] * self._has_missing)
         n_values = max(codes, default=-1) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import signal
@@ -121,6 +122,34 @@ def test_the_command_line_goes_from_folder_to_folder(spark, tmp_path):
     again = CliRunner().invoke(app, command)
     assert isinstance(again.exception, OptionError)
     assert "exists" in str(again.exception)
+
+
+@pytest.mark.parametrize("ending", ["csv", "CSV.GZ"])
+def test_a_folder_of_csv_parts_is_known_by_its_files(spark, tmp_path, ending):
+    parts = tmp_path / "in"
+    parts.mkdir()
+    (parts / "_SUCCESS").touch()
+    rows = people(N).select("age", "city")
+    for number, part in enumerate((rows.head(N // 2), rows.tail(N - N // 2))):
+        text = part.write_csv().encode()
+        packed = gzip.compress(text) if "GZ" in ending else text
+        (parts / f"part-0000{number}.{ending.lower()}").write_bytes(packed)
+    command = ["anonymize", f"{parts}/", "-o", str(tmp_path / "out"), "--engine", "spark"]
+    done = CliRunner().invoke(app, [*command, "--k", str(K), "--qi", "age,city", "--seed", "1"])
+    assert done.exit_code == 0, done.output
+    found = pl.read_csv(tmp_path / "out" / "*.csv")
+    assert shoal.verify(found, K, quasi_identifiers=["age", "city"]).holds
+
+
+def test_a_folder_in_another_format_is_said_with_the_one_that_was_tried(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "part-0").write_text("age,city\n31,Bonn\n")
+    command = ["anonymize", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "--engine", "spark"]
+    done = CliRunner().invoke(app, [*command, "--k", "2", "--qi", "age"])
+    assert isinstance(done.exception, DataError)
+    assert "cannot be read as parquet on Spark" in str(done.exception)
+    assert "say which: --format parquet or --format csv" in str(done.exception)
+    assert not (tmp_path / "out").exists()
 
 
 def children(of):

@@ -17,7 +17,7 @@ import shoal
 from shoal.engine.spark import check
 from shoal.errors import OptionError
 from shoal.privacy import PrivacyModel
-from shoal.privacy.whole import ReleaseModel
+from shoal.privacy.release_wide import ReleaseModel
 
 pytestmark = pytest.mark.long
 

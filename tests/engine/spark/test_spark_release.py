@@ -25,7 +25,7 @@ import shoal.spark
 from shoal.engine.spark import tally
 from shoal.engine.spark.tally import singled_out
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.publish.people import doubt_of_pseudonyms
+from shoal.publish.release_data import doubt_of_pseudonyms
 
 TOGETHER = {
     "l-diversity": ["frequency", "distinct", "entropy", "recursive", "alpha", "range"],

@@ -14,8 +14,9 @@ How the expert decides:
 - insensitive (n): the same in every row.
 - drop (d): free text; a fingerprint that nobody needs, such as a survey weight or a measurement
   with a value of its own in nearly every row; what follows from a quasi-identifier that is kept
-  (the finer of the two is kept, unless it singles out most rows by itself); in a wide table, what
-  is neither demographic nor clearly private.
+  (the finer of the two is kept, unless it singles out most rows by itself).
+- wide (w): in a wide table, what is neither demographic nor clearly private. Nobody can tell
+  without asking: generalised and asked about is right, and so is dropped.
 """
 
 from tests.helpers.collection.first import FIRST

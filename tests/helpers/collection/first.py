@@ -683,7 +683,7 @@ SENSORS = (
 )
 
 _HABITS = tuple(
-    (f"v{number:02d}", "d", ints(0, 3) if number % 2 else pick("low mid high off"))
+    (f"v{number:02d}", "w", ints(0, 3) if number % 2 else pick("low mid high off"))
     for number in range(1, 31)
 )
 WIDE = (

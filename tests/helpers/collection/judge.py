@@ -15,9 +15,15 @@ def judge(tables, folder, seed=0):
     for table in tables:
         suggestion = suggest_job(table.write(folder, seed))
         for guess in suggestion.columns:
-            expert = ROLES[table.labels[guess.name]]
+            label = table.labels[guess.name]
+            expert = _of_wide(guess) if label == "w" else ROLES[label]
             rows.append((table.name, guess.name, expert, guess.role.value, guess.sure))
     return rows
+
+
+def _of_wide(guess):
+    asked = guess.role == "quasi-identifier" and not guess.sure
+    return "quasi-identifier" if asked else "drop"
 
 
 def blinded(table):

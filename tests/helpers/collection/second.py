@@ -350,7 +350,7 @@ SECOND = (
             ("ldl", "s", normal(3.1, 0.6, 1)),
             ("depression_score", "s", ints(0, 21)),
             *(
-                (f"x_{n}", "d", ints(1, 4) if n % 3 else pick("never weekly daily"))
+                (f"x_{n}", "w", ints(1, 4) if n % 3 else pick("never weekly daily"))
                 for n in range(28)
             ),
         ),

@@ -7,12 +7,25 @@ const file = document.getElementById("file");
 const bar = document.getElementById("drop-bar");
 const wrong = document.getElementById("drop-error");
 
-function send(chosen) {
-  if (!chosen) return;
+const isJob = (each) => each.name.toLowerCase().endsWith(".toml");
+
+// Files go one after another; more than one belong to the page of several tables.
+function send(files) {
+  const several = files.length > 1 || drop.dataset.several === "yes";
+  const left = [...files].sort((a, b) => isJob(a) - isJob(b)); // a job is about tables that are there
+  const next = (place) => {
+    const chosen = left.shift();
+    if (chosen) sendOne(chosen, several ? "/tables/upload" : "/open/upload", next);
+    else if (place) location.assign(at(place));
+  };
+  next("");
+}
+
+function sendOne(chosen, place, then) {
   wrong.hidden = true;
   bar.hidden = false;
   const request = new XMLHttpRequest(); // fetch cannot tell how much has been sent
-  request.open("POST", at(`/open/upload?name=${encodeURIComponent(chosen.name)}`));
+  request.open("POST", at(`${place}?name=${encodeURIComponent(chosen.name)}`));
   request.setRequestHeader("accept", "application/json");
   request.responseType = "json";
   request.upload.onprogress = (now) => {
@@ -21,7 +34,7 @@ function send(chosen) {
   request.onloadend = () => {
     bar.hidden = true;
     if (request.status === 200) {
-      location.assign(at(request.response.next));
+      then(request.response.next);
     } else {
       tell(wrong, request.response?.error ? request.response : { error: wrong.dataset.lost });
     }
@@ -29,7 +42,7 @@ function send(chosen) {
   request.send(chosen);
 }
 
-file?.addEventListener("change", () => send(file.files[0]));
+file?.addEventListener("change", () => send(file.files));
 for (const name of ["dragenter", "dragover"]) {
   document.addEventListener(name, (event) => {
     event.preventDefault();
@@ -42,7 +55,7 @@ document.addEventListener("dragleave", (event) => {
 document.addEventListener("drop", (event) => {
   event.preventDefault();
   drop.classList.remove("over");
-  send(event.dataTransfer.files[0]);
+  send(event.dataTransfer.files);
 });
 
 const list = document.getElementById("browse");

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["STEPS", "Step"]
+__all__ = ["SEVERAL", "STEPS", "Step"]
 
 
 @dataclass(frozen=True)
@@ -38,3 +38,5 @@ STEPS = (
     Step("attack", "/attack", _("Attack")),
     Step("hand_over", "/hand-over", _("Hand over")),
 )
+SEVERAL = Step("tables", "/tables", _("Several tables"), needs_table=False)
+"""The page of several tables that hang together; it has all steps on it."""

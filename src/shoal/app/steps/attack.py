@@ -11,6 +11,7 @@ from shoal.app.runs import find_run, is_current, settled
 from shoal.app.steps.run import chosen_run
 from shoal.app.views import page, tasks_of, to, work_of
 from shoal.errors import DataError
+from shoal.publish.limited import limited_of
 from shoal.report.page import ATTACK_GROUPS
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def start(request: Request) -> Response:
         report(0, 0, "attacking")
         asked = job.request()
         _, schema = settled(asked, frame)
-        return audit_of_release(frame, read_table(files.release), schema, asked.style).to_dict()
+        published = read_table(files.release)
+        limited = limited_of(asked.knows, asked.combinations)
+        return audit_of_release(frame, published, schema, asked.style, limited=limited).to_dict()
 
     def keep(task: Task) -> None:
         # of the runs that are still there

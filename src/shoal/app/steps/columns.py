@@ -73,7 +73,7 @@ _TYPES = (
 )
 
 
-def _holds(dtype: str) -> str:
+def holds(dtype: str) -> str:
     """Return what a column holds, in plain words."""
     return next((words for start, words in _TYPES if dtype.startswith(start)), _("text"))
 
@@ -168,7 +168,7 @@ def _card(work: Workspace, table: OpenedTable, number: int) -> dict[str, Any]:
         "fields": shown,
         "picture": table.picture(name),
         "alone": table.alone((name,)),
-        "holds": _holds(str(table.frame.schema[name])),
+        "holds": holds(str(table.frame.schema[name])),
         "undecided": column.role is None
         or (column.role is guess.role and not guess.sure and name not in _decided(work)),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -99,11 +100,18 @@ def download(request: Request) -> Response:
         content = files.public()[wanted].read_bytes()
     else:
         raise OptionError("There is no such file.")
-    suffix = "." + wanted.rpartition(".")[2]
+    return download_of(content, wanted)
+
+
+def download_of(content: bytes, name: str) -> Response:
+    """Return the answer that saves a file; its name is one that our pages gave it."""
+    suffix = "." + name.rpartition(".")[2]
+    is_plain = name.isascii() and '"' not in name
+    said = f'filename="{name}"' if is_plain else f"filename*=UTF-8''{quote(name)}"
     return Response(
         content,
         media_type=_TYPES.get(suffix, "application/octet-stream"),
-        headers={"content-disposition": f'attachment; filename="{wanted}"'},
+        headers={"content-disposition": f"attachment; {said}"},
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import shutil
@@ -16,7 +15,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from shoal.app.access import Opened
-from shoal.app.opening import find_aside
+from shoal.app.opening import JOB_ENDING, find_aside, kind_of
+from shoal.app.several_files import is_of_several, open_several, read_behind
 from shoal.app.views import answer, flash, page, part, tasks_of, to, words_of, work_of
 from shoal.app.workspace import place_for_copy, start_reading
 from shoal.errors import DataError, OptionError
@@ -25,7 +25,7 @@ from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
 from shoal.io.overwrite_guard import HowRead
 from shoal.messages import Message
-from shoal.settings.job_file import read_job
+from shoal.settings.job_file import read_job, read_tables_job
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 PER_PAGE = 50
 _MOST_LISTED = 500
-_JOB = ".toml"
 
 
 def show(request: Request) -> Response:
@@ -67,7 +66,7 @@ def _show(request: Request) -> Response:
         how=HowRead() if table is None else table.how,
         unsure=_is_unsure(request),
         asides=work.asides(),
-        endings=",".join((*ENDINGS, *COMPRESSIONS, _JOB)),
+        endings=",".join((*ENDINGS, *COMPRESSIONS, JOB_ENDING)),
     )
 
 
@@ -140,23 +139,10 @@ def browse(request: Request) -> Response:
     return answer(html=html)
 
 
-def kind_of(entry: os.DirEntry[str]) -> str:
-    """Return what an entry of a folder is to the page: a folder, a table, a job or nothing."""
-    with contextlib.suppress(OSError):
-        if entry.is_dir():
-            return "folder"
-        name = entry.name.lower()
-        for ending in COMPRESSIONS:
-            name = name.removesuffix(ending)
-        if name.endswith(tuple(ENDINGS)):
-            return "table"
-        if name.endswith(_JOB):
-            return "job"
-    return ""
-
-
 async def open_path(request: Request) -> Response:
     """Open a file by its path, or a table of a database by its URL."""
+    from anyio.to_thread import run_sync
+
     form = await request.form()
     given = str(form.get("path", "")).strip()
     work = work_of(request)
@@ -166,13 +152,15 @@ async def open_path(request: Request) -> Response:
         work.open(work.check_database(given), secret=given)
     else:
         path = work.inside_root(given)
-        if path.is_dir():
-            raise OptionError("{given!r} is a folder; choose a file in it.", given=given)
+        if is_of_several(path):
+            await run_sync(open_several, work, path)
+            read_behind(work, tasks_of(request))
+            return to("/tables")
         if not path.is_file():
             raise OptionError(
                 "There is no file {given!r} in {root!r}.", given=given, root=str(work.root)
             )
-        if path.suffix.lower() == _JOB:
+        if path.suffix.lower() == JOB_ENDING:
             work.open_job(read_job(path, outside={}))
         else:
             work.open(Opened(kind="file", name=path.name, path=str(path)))
@@ -180,8 +168,12 @@ async def open_path(request: Request) -> Response:
     return to("/open")
 
 
-async def upload(request: Request) -> Response:
-    """Take a file that was dropped on the page; its bytes go straight to the private folder."""
+async def receive(request: Request) -> Path:
+    """Take the bytes of a dropped file straight to the private folder; return where they are.
+
+    Raises:
+        DataError: they did not arrive whole, or cannot be kept.
+    """
     work = work_of(request)
     name = request.query_params.get("name", "") or "table.csv"
     target = place_for_copy(work.subfolder("data"), name)
@@ -191,23 +183,34 @@ async def upload(request: Request) -> Response:
             async for chunk in request.stream():
                 file.write(chunk)
     except ClientDisconnect:
-        _drop_copy(target)
+        drop_copy(target)
         raise DataError("The file did not arrive whole; drop it again.") from None
     except OSError as error:
-        _drop_copy(target)
+        drop_copy(target)
         raise DataError("The file cannot be kept: {strerror}.", strerror=error.strerror) from None
-    if target.suffix.lower() == _JOB:
+    return target
+
+
+async def upload(request: Request) -> Response:
+    """Take a file that was dropped on the page."""
+    work = work_of(request)
+    target = await receive(request)
+    if target.suffix.lower() == JOB_ENDING:
         try:
+            if is_of_several(target):
+                work.several.take_settings(read_tables_job(target, outside={}), work.may_open)
+                return answer(next="/tables")
             _take_job(request, target)
         finally:
-            _drop_copy(target)
+            drop_copy(target)
         return answer(next="/columns")
     work.open(Opened(kind="copy", name=target.name, path=str(target)))
     task = start_reading(work, tasks_of(request))
     return answer(task=task.id, next="/open")
 
 
-def _drop_copy(path: Path) -> None:
+def drop_copy(path: Path) -> None:
+    """Remove a copy that is of no use."""
     shutil.rmtree(path.parent, ignore_errors=True)
 
 

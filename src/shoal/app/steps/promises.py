@@ -27,7 +27,7 @@ from shoal.registry import load, privacy_models
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -64,8 +64,37 @@ def _shown(request: Request, work: Workspace) -> dict[str, Any]:
     quasi = [name for _, name in columns_with_trees(work)]
     sensitive, people = _sensitive(job), counts_people(job)
     n_rows = 0 if work.table is None else work.table.n_rows
+    models = shown_models(words, job.privacy, sensitive, wrong, people=people)
+    k = job.k if isinstance(job.k, int) else 2
+    curve = None if wrong.get("columns") or not quasi else _curve(request, work)
+    return {
+        "k": k,
+        "most_k": max(min(_MOST_K, n_rows), 2, k),
+        "quasi": quasi,
+        "of_k": of_k(words, k, quasi, people=people, job=job) if k >= 2 and quasi else "",
+        "suppression": job.max_suppression or 0.0,
+        "of_suppression": of_suppression(words, float(job.max_suppression or 0.0), n_rows),
+        "models": models,
+        "known": titles(),
+        "sensitive": sensitive,
+        "questions": open_questions(work),
+        "further": {panel: option_fields(job, panel, _ELSEWHERE) for panel in _FURTHER},
+        "wrong": wrong,
+        "curve": curve,
+    }
+
+
+def shown_models(
+    words: Language,
+    privacy: Sequence[Mapping[str, Any]],
+    sensitive: Sequence[str],
+    wrong: Mapping[str, str],
+    *,
+    people: bool = False,
+) -> list[dict[str, Any]]:
+    """Return what a page shows of each promise beyond k."""
     models = []
-    for place, table in enumerate(job.privacy):
+    for place, table in enumerate(privacy):
         sentence, language = of_model(words, table, people=people)
         models.append(
             {
@@ -78,26 +107,10 @@ def _shown(request: Request, work: Workspace) -> dict[str, Any]:
                 "wrong": wrong.get(f"privacy.{place}", ""),
             }
         )
-    k = job.k if isinstance(job.k, int) else 2
-    curve = None if wrong.get("columns") or not quasi else _curve(request, work)
-    return {
-        "k": k,
-        "most_k": max(min(_MOST_K, n_rows), 2, k),
-        "quasi": quasi,
-        "of_k": of_k(words, k, quasi, people=people) if k >= 2 and quasi else "",
-        "suppression": job.max_suppression or 0.0,
-        "of_suppression": of_suppression(words, float(job.max_suppression or 0.0), n_rows),
-        "models": models,
-        "known": _titles(),
-        "sensitive": sensitive,
-        "questions": open_questions(work),
-        "further": {panel: option_fields(job, panel, _ELSEWHERE) for panel in _FURTHER},
-        "wrong": wrong,
-        "curve": curve,
-    }
+    return models
 
 
-def _titles() -> dict[str, str]:
+def titles() -> dict[str, str]:
     """Return every model with its title; those of other packages included."""
     return {name: load("privacy", name).title for name in privacy_models()}
 
@@ -164,16 +177,20 @@ def _changes(job: Job, given: Mapping[str, str]) -> dict[str, Any]:
     changes = read_options(job, given, [*numbers, *shown])
     if changes["k"] is None:
         raise OptionError("k must be a whole number of at least 2.")
-    sensitive = _sensitive(job)
+    return {**changes, "privacy": changed_models(job.privacy, given, _sensitive(job)) or None}
+
+
+def changed_models(
+    privacy: Sequence[Mapping[str, Any]], given: Mapping[str, str], sensitive: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the promises beyond k as a form says them; buttons add one and take one away."""
     models = [
         read_model(table, place, given, sensitive)
-        for place, table in enumerate(job.privacy)
+        for place, table in enumerate(privacy)
         if given.get("remove") != str(place)
     ]
     added = given.get("model") if given.get("adding") else given.get("add")
-    if added:
-        models.append(new_model(added))
-    return {**changes, "privacy": models or None}
+    return [*models, new_model(added)] if added else models
 
 
 def _told(request: Request) -> dict[str, Any]:

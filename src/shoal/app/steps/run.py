@@ -45,7 +45,7 @@ _PATH = "/run"
 _TASK, _EXPLAIN = "run", "explain"
 _GROUPS, _ROWS = 5, 8
 _MOST_TRIED = 5_000
-_REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The report carries its own style and runs nothing."""
 _BANNER = "padding: .5rem 1rem; border: 2px solid #c9a227; background: #fff8e6; color: #14212b"
 
@@ -65,7 +65,7 @@ def show(request: Request) -> Response:
     quasi = [name for _, name in columns_with_trees(work)]
     ready = isinstance(job.k, int) and job.k > 1 and bool(quasi)
     people = counts_people(job)
-    sentences = [of_k(words, job.k, quasi, people=people)] if ready else []
+    sentences = [of_k(words, job.k, quasi, people=people, job=job)] if ready else []
     return page(
         request,
         "run.html",
@@ -331,7 +331,7 @@ def report(request: Request) -> Response:
     return Response(
         page_of_report,
         media_type="text/html; charset=utf-8",
-        headers={"content-security-policy": _REPORT_POLICY},
+        headers={"content-security-policy": REPORT_POLICY},
     )
 
 

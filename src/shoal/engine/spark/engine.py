@@ -64,7 +64,7 @@ from shoal.engine.spark.tally import (
 from shoal.errors import DataError, PromiseError
 from shoal.measure.scores import create_cost_measure
 from shoal.messages import Message
-from shoal.publish.people import doubts_of_pseudonyms
+from shoal.publish.release_data import doubts_of_pseudonyms
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.table.encode import EncodedTable
 from shoal.table.person_key import KEY_BYTES

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.algorithm.incognito import Lattice, Search
+from shoal.algorithm.incognito import LatticeSearch, LevelLattice
 from shoal.engine.spark.block import run_of
 from shoal.engine.spark.domain import count_joint, whole_table
 from shoal.engine.spark.regions import finished_types
@@ -253,8 +253,8 @@ def choose_levels(plan: Plan, rows: Any, progress: Callable[[int, int, str], Non
     _, run = run_of(plan, known, np.random.default_rng(0), seamed=False)
     allowed = int(plan.request.max_suppression * plan.n_rows)
     run = replace(run, max_suppressed=allowed or None, progress=progress)
-    lattice = Lattice(table, times)
-    search = Search(lattice, table, run)
+    lattice = LevelLattice(table, times)
+    search = LatticeSearch(lattice, table, run)
     node = search.best()
     groups = search.publish(node)
     raised = [lattice.levels(j, level) for j, level in enumerate(node)]

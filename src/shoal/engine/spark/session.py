@@ -48,7 +48,9 @@ def load_functions() -> Any:
         raise OptionError("Spark needs the package pyspark; {install}.", install=INSTALL) from None
     if int(pyspark.__version__.split(".")[0]) < 4:
         raise OptionError(
-            "Spark 4 or newer is needed, and this is {version}.", version=pyspark.__version__
+            "Spark 4 or newer is needed, and this is {version}; use a cluster of Spark 4, or the "
+            "engine of one machine.",
+            version=pyspark.__version__,
         )
     return functions
 

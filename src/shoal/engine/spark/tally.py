@@ -28,7 +28,7 @@ from shoal.measure.sse import error_of
 from shoal.profile.repeated_people import find_signs, says_whose, worth_a_look
 from shoal.publish.aggregates import Facts, GroupedColumn, column_facts, heat_of, publishes_centres
 from shoal.publish.cells import columns_needed, number_groups, pack_rows
-from shoal.publish.danger import NEARLY_ALL, find_related, one_each, says_nearly_unique
+from shoal.publish.danger import FEWEST_ROWS, NEARLY_ALL, find_related, one_each, says_nearly_unique
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.publish.loss import scores_of_columns
 from shoal.publish.reader_view import (
@@ -49,7 +49,6 @@ from shoal.table.closure import (
 )
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.partition import SUPPRESSED, Partition
-from shoal.table.relations import FEWEST_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

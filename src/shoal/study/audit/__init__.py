@@ -10,10 +10,12 @@ import numpy as np
 from shoal.errors import DataError, OptionError
 from shoal.messages import Message
 from shoal.options import whole
+from shoal.publish.limited import limited_of
 from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import open_classes, values_of
-from shoal.study.audit.attack_context import Audit, Scene, read_secrets
+from shoal.study.audit.attack_context import Audit, Scene, fits_nobody, read_secrets
 from shoal.study.audit.disclosure import disclose, intersect, link, link_population
+from shoal.study.audit.limited import attack_limited
 from shoal.study.audit.minimality import pin_down
 from shoal.study.audit.regulators import ask
 from shoal.study.read_release import Described, schema_and_style
@@ -23,6 +25,7 @@ from shoal.table.frames import to_polars
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
+    from shoal.publish.limited import Limited
     from shoal.publish.recode import Style
     from shoal.table.schema import Schema
 
@@ -59,7 +62,7 @@ def audit(
         described: how the release was made (`shoal.study.read_release.Described`):
             ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
             ``kinds``, ``orders``, ``grid``, ``top``, ``bottom``, ``dates``, ``person``,
-            ``default_grid``, ``unknown_values`` and ``style``.
+            ``default_grid``, ``unknown_values``, ``style``, ``knows`` and ``combinations``.
 
     Raises:
         OptionError: an option is wrong, or a table lacks a column.
@@ -77,6 +80,7 @@ def audit(
         second=second,
         targets=targets,
         seed=seed,
+        limited=limited_of(described.get("knows"), described.get("combinations") or ()),
     )
 
 
@@ -91,8 +95,12 @@ def audit_of_release(
     second: Any = None,
     targets: int = TARGETS,
     seed: int = 0,
+    limited: Limited | None = None,
 ) -> Audit:
-    """Attack a release whose schema is known; the arguments are those of `audit`."""
+    """Attack a release whose schema is known; the arguments are those of `audit`.
+
+    ``limited`` is what the attacker may know who is meant; None means all quasi-identifiers.
+    """
     targets, seed = whole(1)("targets", targets), whole(0)("seed", seed)
     true, published = to_polars(original_table), to_polars(published_table)
     full, schema = schema, _as_known(schema)
@@ -140,6 +148,10 @@ def audit_of_release(
             "data, and are style, kinds and hierarchies those that were used?"
         )
     findings = link(scene)
+    notes: list[str] = []
+    if limited:
+        found, notes = attack_limited(scene, limited, full.quasi_identifiers)
+        findings += found
     if population is not None:
         findings.append(link_population(scene, values_of(population, scene.classes, known=False)))
     findings += [*ask(scene), *disclose(scene), *pin_down(scene)]
@@ -149,7 +161,7 @@ def audit_of_release(
         findings += follow_dates(scene, true, full, style)
     if second is not None:
         findings += intersect(*scenes)
-    notes = _notes(scene, nobody, population, second)
+    notes += _notes(scene, nobody, population, second)
     if full.is_shifted:
         notes.append(
             Message(
@@ -202,14 +214,7 @@ def _notes(scene: Scene, nobody: int, population: object, second: object) -> lis
     """Return what was not tried, and what that means."""
     notes: list[str] = []
     if nobody:
-        notes.append(
-            Message(
-                "{nobody:,} of the {n:,} people who were attacked fit no published row: their "
-                "rows were left out, or changed.",
-                nobody=nobody,
-                n=len(scene.seen),
-            )
-        )
+        notes.append(fits_nobody(nobody, len(scene.seen)))
     if population is None:
         notes.append(Message("No population table was given, so the journalist did not come."))
     if scene.control is None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shoal.errors import OptionError, did_you_mean
+from shoal.errors import OptionError, refuse_unknown
 from shoal.hierarchy import canonical_label
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,6 +112,54 @@ class Finding:
         return {**asdict(self), "risk": self.risk}
 
 
+def compared(
+    chances: Sequence[float],
+    before: Sequence[float],
+    sentence: Message,
+    *,
+    name: str,
+    attack: str,
+    lowered_by: str,
+    everybody: bool = False,
+    worst: float | None = None,
+    **values: Any,
+) -> Finding:
+    """Return how often an attacker is right with the release, and without it.
+
+    Args:
+        chances: how likely the attacker is right about each person.
+        before: the same without the release.
+        sentence: says this in words, without its values.
+        name: what the finding is called.
+        attack: the group it belongs to.
+        lowered_by: which option lowers the number.
+        everybody: whether no person was left out.
+        worst: the highest chance of a single person.
+        values: of the sentence, beside ``rate`` and ``usual``.
+    """
+    reached = rate_of(sum(chances), len(chances), everybody=everybody)
+    usual = sum(before) / max(len(before), 1)
+    return Finding(
+        *reached,
+        name=name,
+        attack=attack,
+        baseline=usual,
+        sentence=Message(sentence.template, rate=reached.rate, usual=usual, **values),
+        lowered_by=lowered_by,
+        worst=worst,
+    )
+
+
+def fits_nobody(n_without: int, n: int) -> Message:
+    """Return a note about people whose published rows are not found."""
+    return Message(
+        "{nobody:,} of the {n:,} people who were attacked fit no published row: their "
+        "rows were left out, or changed.",
+        nobody=n_without,
+        n=n,
+    )
+
+
 class Audit(Mapping[str, Finding]):
     """The findings of all attackers, by name; no cell of a table is in them.
 
@@ -164,6 +213,27 @@ class Audit(Mapping[str, Finding]):
         """Return one line."""
         return f"<Audit: {len(self)} findings about {self.n_published} published rows>"
 
+    def _repr_html_(self) -> str:
+        from shoal.runtime.notebook import facts, lists, share, shown, table
+
+        heads = ("attacker", "right", "95 % interval", "without", "outside", "worst")
+        return shown(
+            facts([("Rows published", f"{self.n_published:,} of {self.n_rows:,}")]),
+            table(
+                heads,
+                (
+                    (
+                        each.name,
+                        share(each.rate),
+                        f"{each.low:.1%} to {each.high:.1%}",
+                        *map(share, (each.baseline, each.control, each.worst)),
+                    )
+                    for each in self.findings
+                ),
+            ),
+            lists(self.notes),
+        )
+
 
 _BINS = 20
 """A column of more different numbers than this is guessed to within a twentieth of the people."""
@@ -182,6 +252,7 @@ class Secret:
         pair_value: its value.
         pair_count: how many rows have it.
         whole: published rows with each value.
+        published: value of each published row.
     """
 
     name: str
@@ -192,6 +263,7 @@ class Secret:
     pair_value: NDArray[np.int64]
     pair_count: NDArray[np.int64]
     whole: NDArray[np.int64]
+    published: NDArray[np.int64]
 
     def among(self, classes: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return how many rows of these classes have each value."""
@@ -221,11 +293,8 @@ def read_secrets(
     published = [frame for _, frame in releases]
     frames = [*published, original, *([] if control is None else [control])]
     for frame in frames:
-        if name not in frame.columns:
-            hint = did_you_mean(name, frame.columns)
-            raise OptionError(
-                "A table has no sensitive column {name!r}.{hint}", name=name, hint=hint
-            )
+        missing = Message("A table has no sensitive column {name!r}.{hint}")
+        refuse_unknown([name], frame.columns, OptionError, missing)
     codes = _common_codes([frame.get_column(name) for frame in frames])
     n_values = int(max(each.max(initial=0) for each in codes)) + 1
     found = []
@@ -242,6 +311,7 @@ def read_secrets(
                 pair_value,
                 count.astype(np.int64),
                 np.bincount(here, minlength=n_values).astype(np.int64),
+                here,
             )
         )
     return found

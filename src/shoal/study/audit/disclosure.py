@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.messages import Message, plural
-from shoal.study.audit.attack_context import Finding, rate_of
+from shoal.study.audit.attack_context import Finding, compared, rate_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -210,7 +210,7 @@ def link_population(scene: Scene, population: People) -> Finding:
 # that have it. Without the release it would be believed with its share in the whole table.
 
 LIKELY = (0.5, 0.9)
-_DISCLOSURE_LOWERED_BY = Message("l-diversity (--l-diversity) or t-closeness (--t-closeness)")
+DISCLOSURE_LOWERED_BY = Message("l-diversity (--l-diversity) or t-closeness (--t-closeness)")
 
 
 def disclose(scene: Scene) -> list[Finding]:
@@ -294,7 +294,7 @@ def _about(scene: Scene, secret: Secret) -> list[Finding]:
                 usual=usual,
                 gain=float(gain.max(initial=0.0)),
             ),
-            lowered_by=_DISCLOSURE_LOWERED_BY,
+            lowered_by=DISCLOSURE_LOWERED_BY,
         )
     )
     return found
@@ -319,7 +319,7 @@ def _share(
         sentence=Message(
             sentence.template, rate=reached.rate, usual=usual, column=secret.name, **values
         ),
-        lowered_by=_DISCLOSURE_LOWERED_BY,
+        lowered_by=DISCLOSURE_LOWERED_BY,
     )
 
 
@@ -347,42 +347,33 @@ def intersect(first: Scene, second: Scene) -> list[Finding]:
             alone.append(bool(here[value] == one.rows or there[value] == two.rows))
             left.append(1.0 / both.sum() if is_left else 0.0)
             before.append(max(1.0 / one.rows, 1.0 / two.rows))
-        n = len(together)
-        usual = sum(alone) / max(n, 1)
-        reached = rate_of(sum(together), n, everybody=first.everybody)
-        found.append(
-            Finding(
-                *reached,
+        found += [
+            compared(
+                together,
+                alone,
+                Message(
+                    "For {rate:.1%} of the people who fit both releases, both together tell "
+                    "{column!r} for certain; one of them alone for {usual:.1%}."
+                ),
                 name=Message("two releases: {column} certain", column=secret.name),
                 attack="two releases",
-                baseline=usual,
-                sentence=Message(
-                    "For {rate:.1%} of the people who fit both releases, both together tell "
-                    "{column!r} for certain; one of them alone for {usual:.1%}.",
-                    rate=reached.rate,
-                    column=secret.name,
-                    usual=usual,
-                ),
                 lowered_by=_INTERSECTION_LOWERED_BY,
-            )
-        )
-        usual = sum(before) / max(n, 1)
-        reached = rate_of(sum(left), n, everybody=first.everybody)
-        found.append(
-            Finding(
-                *reached,
+                everybody=first.everybody,
+                column=secret.name,
+            ),
+            compared(
+                left,
+                before,
+                Message(
+                    "Who compares the rows that fit in both releases by {column!r} picks a "
+                    "person's row with a chance of {rate:.2%}; with one release {usual:.2%}."
+                ),
                 name=Message("two releases: row, by {column}", column=secret.name),
                 attack="two releases",
-                baseline=usual,
-                worst=max(left, default=0.0),
-                sentence=Message(
-                    "Who compares the rows that fit in both releases by {column!r} picks a "
-                    "person's row with a chance of {rate:.2%}; with one release {usual:.2%}.",
-                    column=secret.name,
-                    rate=reached.rate,
-                    usual=usual,
-                ),
                 lowered_by=_INTERSECTION_LOWERED_BY,
-            )
-        )
+                everybody=first.everybody,
+                worst=max(left, default=0.0),
+                column=secret.name,
+            ),
+        ]
     return found

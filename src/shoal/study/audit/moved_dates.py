@@ -19,7 +19,7 @@ import numpy as np
 from shoal.messages import Message
 from shoal.release_reader.classes import open_cells
 from shoal.release_reader.columns import source_names
-from shoal.study.audit.attack_context import Finding, rate_of
+from shoal.study.audit.attack_context import compared
 from shoal.table.date_offsets import SINCE_FIRST, offsets_of
 from shoal.table.dates import people_in
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.publish.recode import Style
-    from shoal.study.audit.attack_context import Scene
+    from shoal.study.audit.attack_context import Finding, Scene
     from shoal.table.date_offsets import Offsets
     from shoal.table.schema import Schema
 
@@ -179,22 +179,19 @@ def _one_date(scene: Scene, days: _Days, offsets: Offsets) -> Finding:
         if left:
             chances.append(1 / left)
             before.append(1 / len(rows))
-    reached = rate_of(sum(chances), len(chances), everybody=len(chances) == scene.people.n)
-    usual = sum(before) / max(len(before), 1)
-    return Finding(
-        *reached,
-        name=Message("dates: one date known"),
-        attack="dates",
-        baseline=usual,
-        worst=max(chances, default=0.0),
-        sentence=Message(
+    return compared(
+        chances,
+        before,
+        Message(
             "Who knows the quasi-identifiers of a visit and one of its dates picks the right row, "
             "and with it the offset of all dates of that person, with a chance of {rate:.2%}; "
-            "without the date {usual:.2%}.",
-            rate=reached.rate,
-            usual=usual,
+            "without the date {usual:.2%}."
         ),
+        name=Message("dates: one date known"),
+        attack="dates",
         lowered_by=_LOWERED_BY,
+        worst=max(chances, default=0.0),
+        everybody=len(chances) == scene.people.n,
     )
 
 
@@ -217,25 +214,21 @@ def _intervals(scene: Scene, days: _Days, visits: list[Numbers], *, moved: bool)
         if left:
             chances.append(1 / left)
             before.append(1 / blind)
-    reached = rate_of(sum(chances), len(chances))
-    usual = sum(before) / max(len(before), 1)
     name = Message("dates: days between them known")
     if not moved:
         name = Message("dates: days since the first known")
-    return Finding(
-        *reached,
-        name=name,
-        attack="dates",
-        baseline=usual,
-        worst=max(chances, default=0.0),
-        sentence=Message(
+    return compared(
+        chances,
+        before,
+        Message(
             "Who knows the quasi-identifiers of all visits of a person with several dates, and the "
             "days between these, finds them with a chance of {rate:.2%}; without the days "
-            "{usual:.2%}.",
-            rate=reached.rate,
-            usual=usual,
+            "{usual:.2%}."
         ),
+        name=name,
+        attack="dates",
         lowered_by=_LOWERED_BY,
+        worst=max(chances, default=0.0),
     )
 
 

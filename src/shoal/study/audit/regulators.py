@@ -48,7 +48,7 @@ def ask(scene: Scene) -> list[Finding]:
 # -- singling out ----------------------------------------------------------------------
 
 
-class _Part(NamedTuple):
+class _Condition(NamedTuple):
     """One condition of a guess: a column, how it compares, and with what."""
 
     column: int
@@ -56,13 +56,13 @@ class _Part(NamedTuple):
     value: float | str
 
 
-class _Pool(NamedTuple):
+class _GuessColumns(NamedTuple):
     """The columns that guesses are about, of one table: places on a line, or labels."""
 
     places: list[NDArray[np.float64] | None]
     labels: list[NDArray[np.object_] | None]
 
-    def true_of(self, guess: tuple[_Part, ...], rows: NDArray[np.int64] | None) -> int:
+    def true_of(self, guess: tuple[_Condition, ...], rows: NDArray[np.int64] | None) -> int:
         """Return how many people a guess is true of."""
         fits: NDArray[np.bool_] | None = None
         for part in guess:
@@ -141,7 +141,7 @@ def _shown(scene: Scene) -> list[str]:
     return [name for name in names if all(name in frame.columns for frame in frames)]
 
 
-def _pool(scene: Scene, people: People, frame: pl.DataFrame) -> _Pool:
+def _pool(scene: Scene, people: People, frame: pl.DataFrame) -> _GuessColumns:
     places: list[NDArray[np.float64] | None] = []
     labels: list[NDArray[np.object_] | None] = []
     for column, values in zip(scene.classes.columns, people.values, strict=True):
@@ -151,7 +151,7 @@ def _pool(scene: Scene, people: People, frame: pl.DataFrame) -> _Pool:
     for name in _shown(scene):
         places.append(None)
         labels.append(_texts(frame.get_column(name)))
-    return _Pool(places, labels)
+    return _GuessColumns(places, labels)
 
 
 def _texts(column: pl.Series) -> NDArray[np.object_]:
@@ -161,7 +161,7 @@ def _texts(column: pl.Series) -> NDArray[np.object_]:
     return np.array([distinct[value] for value in column.to_list()], object)
 
 
-def _many(scene: Scene, chance: np.random.Generator, n: int) -> list[tuple[_Part, ...]]:
+def _many(scene: Scene, chance: np.random.Generator, n: int) -> list[tuple[_Condition, ...]]:
     """Return guesses that put together what one published row says in several columns."""
     drawn = [_drawn_values(column, chance) for column in scene.classes.columns]
     middles = [
@@ -175,13 +175,13 @@ def _many(scene: Scene, chance: np.random.Generator, n: int) -> list[tuple[_Part
         parts = []
         for column in chance.permutation(n_columns)[: min(_AT_ONCE, n_columns)].tolist():
             if column >= len(drawn):
-                parts.append(_Part(column, "=", exact[column - len(drawn)][row]))
+                parts.append(_Condition(column, "=", exact[column - len(drawn)][row]))
                 continue
             value, middle = drawn[column][row], middles[column]
             if middle is None:
-                parts.append(_Part(column, "=", value))
+                parts.append(_Condition(column, "=", value))
             else:
-                parts.append(_Part(column, ">" if value > middle else "<", float(value)))
+                parts.append(_Condition(column, ">" if value > middle else "<", float(value)))
         guesses.append(tuple(parts))
     return guesses
 
@@ -200,35 +200,35 @@ def _drawn_values(column: OpenColumn, chance: np.random.Generator) -> NDArray[np
     return values
 
 
-def _extremes(scene: Scene, chance: np.random.Generator, n: int) -> list[tuple[_Part, ...]]:
+def _extremes(scene: Scene, chance: np.random.Generator, n: int) -> list[tuple[_Condition, ...]]:
     """Return guesses about one column: beyond its outermost ends, at ends, and rare values."""
-    guesses: list[tuple[_Part, ...]] = []
+    guesses: list[tuple[_Condition, ...]] = []
     for number, column in enumerate(scene.classes.columns):
         rows = np.bincount(column.codes, minlength=len(column.cells))
         if column.line == "label":
             single = [m[0] for m, r in zip(column.members, rows, strict=True) if len(m) == 1 and r]
-            guesses += [(_Part(number, "=", each),) for each in single]
+            guesses += [(_Condition(number, "=", each),) for each in single]
             continue
         ends = np.unique(np.concatenate([column.low, column.high]))
         ends = ends[np.isfinite(ends)]
         if len(ends):
             guesses += [
-                (_Part(number, "<", float(ends[0])),),
-                (_Part(number, ">", float(ends[-1])),),
+                (_Condition(number, "<", float(ends[0])),),
+                (_Condition(number, ">", float(ends[-1])),),
             ]
-            guesses += [(_Part(number, "=", float(end)),) for end in ends.tolist()]
+            guesses += [(_Condition(number, "=", float(end)),) for end in ends.tolist()]
     first = len(scene.classes.columns)
     for number, name in enumerate(_shown(scene)):
         texts, counts = np.unique(
             _texts(scene.published.get_column(name)).astype(str), return_counts=True
         )
-        guesses += [(_Part(first + number, "=", str(t)),) for t in texts[counts == 1].tolist()]
+        guesses += [(_Condition(first + number, "=", str(t)),) for t in texts[counts == 1].tolist()]
     if len(guesses) > n:
         guesses = [guesses[i] for i in np.sort(chance.choice(len(guesses), n, replace=False))]
     return guesses
 
 
-def _blind(scene: Scene, chance: np.random.Generator, size: int) -> tuple[_Part, ...]:
+def _blind(scene: Scene, chance: np.random.Generator, size: int) -> tuple[_Condition, ...]:
     """Return a guess of so many columns by someone who knows only which values there may be."""
     columns = scene.classes.columns
     parts = []
@@ -236,13 +236,13 @@ def _blind(scene: Scene, chance: np.random.Generator, size: int) -> tuple[_Part,
         column = columns[number]
         if column.line == "label":
             known = sorted({each for members in column.members for each in members}) or [""]
-            parts.append(_Part(number, "=", known[int(chance.integers(len(known)))]))
+            parts.append(_Condition(number, "=", known[int(chance.integers(len(known)))]))
             continue
         ends = np.concatenate([column.low, column.high])
         ends = ends[np.isfinite(ends)]
         least, most = (ends.min(), ends.max()) if len(ends) else (0.0, 0.0)
         value = float(least + chance.random() * (most - least))
-        parts.append(_Part(number, "<" if chance.random() < 0.5 else ">", value))
+        parts.append(_Condition(number, "<" if chance.random() < 0.5 else ">", value))
     return tuple(parts)
 
 

@@ -16,7 +16,7 @@ from shoal.messages import Message, plural
 from shoal.options import whole
 from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import open_classes, values_of
-from shoal.study.audit.attack_context import Audit, Finding, rate_of
+from shoal.study.audit.attack_context import Audit, Finding, fits_nobody, rate_of
 from shoal.table.frames import to_polars
 from shoal.table.items import codes_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.publish.tables_data import TablesData
+    from shoal.publish.release_data import TablesData
     from shoal.release_reader.classes import Classes, People
 
 LOWERED_BY = "k, knows_events"
@@ -102,16 +102,7 @@ def attack_tables(
             left = left if len(left) else within
             chances[name].append(1.0 / len(left) if len(left) else 0.0)
     findings = [_finding(name, values, n) for name, values in chances.items()]
-    notes = []
-    if nobody:
-        notes.append(
-            Message(
-                "{nobody:,} of the {n:,} people who were attacked fit no published row: their "
-                "rows were left out, or changed.",
-                nobody=nobody,
-                n=len(chosen),
-            )
-        )
+    notes = [fits_nobody(nobody, len(chosen))] if nobody else []
     return Audit(findings, notes, n, published[main].height)
 
 
