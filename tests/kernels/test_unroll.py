@@ -35,3 +35,13 @@ def test_an_unrolled_function_is_found_where_it_is_written():
     assert count.__doc__ == "Add what is in both."
     assert count.__code__.co_filename == __file__
     assert count.__code__.co_firstlineno == 11
+
+
+@unrolled
+def doubled(a, more=lambda: 2):
+    """Have further code beside its own, as every function with annotations has from 3.14 on."""
+    return a * more
+
+
+def test_the_code_of_a_function_is_told_from_other_code_by_its_name():
+    assert doubled(3, 2) == 6

@@ -115,6 +115,8 @@ class Allowed:
             OptionError: the URL is none, or its file lies elsewhere.
         """
         location = parse_location(url)
+        if "url" in location.options:
+            self.inside_root(location.options["url"])  # which says why not
         if location.path is not None and not anywhere:
             self.inside_root(str(location.path))
         return Opened(kind="database", name=location.shown, path=typed_name(url))

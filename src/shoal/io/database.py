@@ -1,4 +1,4 @@
-"""Tables in databases: what PostgreSQL and SQLite have in common.
+"""Tables in databases: what PostgreSQL, SQLite and Delta have in common.
 
 Reading takes batches of rows and keeps them as columns, so that Python objects exist for one
 batch only. Writing is one transaction: the table appears whole or not at all, and a table that is
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.atomic import Transaction
-from shoal.io.location import Location, check_if_exists, parse_location
+from shoal.io.location import DELTA, Location, check_if_exists, parse_location
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -216,5 +216,5 @@ def insertable(frame: pl.DataFrame, location: Location) -> pl.DataFrame:
 
 
 def _backend(location: Location) -> _Backend:
-    name = {"postgresql": "postgres", "sqlite": "sqlite"}[location.scheme]
+    name = {"postgresql": "postgres", "sqlite": "sqlite", DELTA: "delta"}[location.scheme]
     return cast("_Backend", importlib.import_module(f"shoal.io.{name}"))

@@ -26,6 +26,7 @@ IF_EXISTS = ("fail", "replace")
 """What may happen to a table that is already there."""
 
 _SCHEMES = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite"}
+DELTA = "delta"
 _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 # What somebody may have meant to be a URL: a slash or colon too few, or no scheme at all.
 _ALMOST = re.compile(r"(?:postgres(?:ql)?|sqlite3?)(?::|//)", re.IGNORECASE)
@@ -44,10 +45,10 @@ class Location:
     """A table in a database.
 
     Attributes:
-        scheme: ``postgresql`` or ``sqlite``.
+        scheme: ``postgresql``, ``sqlite`` or ``delta``.
         table: name of the table.
         schema: the schema it is in; None is where the database looks by default.
-        path: the file of an SQLite database.
+        path: the file of an SQLite database, or the folder of a table of Delta.
         options: how to connect, as libpq calls it (host, user, …). Never shown.
         query: a SELECT whose rows are the table; then the table is only what we call it.
         shown: the URL without credentials and options; of a query, only that it is one.
@@ -127,13 +128,15 @@ def parse_location(url: str) -> Location:
         OptionError: it is none; the message shows no part that may belong to a password.
     """
     match = _URL.match(url)
+    if match and match["scheme"].lower().partition("+")[0] == DELTA:
+        return _delta(url)
     scheme = _SCHEMES.get(match["scheme"].lower()) if match else None
     if scheme is None:
         given = f"{match['scheme']}://" if match else Message("this")
         raise OptionError(
             "Tables are read from and written to files, s3://, gs:// and abfs://, "
-            "postgresql://host/database?table=name and sqlite:///file.db?table=name, not {given}; "
-            "https:// is read.",
+            "postgresql://host/database?table=name, sqlite:///file.db?table=name and "
+            "delta:///folder, not {given}; https:// is read.",
             given=given,
         )
     try:
@@ -160,6 +163,25 @@ def parse_location(url: str) -> Location:
     if query is not None:
         shown = shown.partition("?")[0] + "?query=..."  # it may name people
     return replace(found, query=query, shown=shown, typed=_without_password(parts, options))
+
+
+def _delta(url: str) -> Location:
+    """Read the URL of a table of Delta: ``delta:///folder``, or ``delta+s3://bucket/folder``."""
+    place = url[len(DELTA) :].rstrip("/")
+    if place.startswith("+"):
+        place = place[1:]
+        check_address(place)
+        if is_remote(place) and not place.lower().startswith("https:"):
+            name = PurePosixPath(place).name
+            return Location(DELTA, name, options={"url": place}, shown=url, typed=url)
+    parts = urlsplit(url)
+    path = unquote(parts.path)[1:].rstrip("/")
+    if parts.scheme != DELTA or parts.netloc or parts.query or parts.fragment or not path:
+        raise OptionError(
+            "The URL of a table of Delta looks like delta:///folder/table, delta:////folder/table "
+            "from the root of the disk, or delta+s3://bucket/folder/table."
+        )
+    return Location(DELTA, Path(path).name, path=Path(path), shown=url, typed=url)
 
 
 def _parse_query(options: dict[str, str]) -> str | None:
@@ -371,10 +393,14 @@ def _refuse_lake(folder: Path) -> None:
 
 def _lake(folder: str, kind: str) -> DataError:
     return DataError(
-        "{folder!r} is a table of {kind}, whose files may hold rows that were deleted; write "
-        "its present version to Parquet, or hand it over as a frame (shoal.anonymize).",
+        "{folder!r} is a table of {kind}, whose files may hold rows that were deleted; {instead}.",
         folder=folder,
         kind=kind,
+        instead=Message("name it as a table, as in delta:///folder")
+        if kind == "Delta"
+        else Message(
+            "write its present version to Parquet, or hand it over as a frame (shoal.anonymize)"
+        ),
     )
 
 

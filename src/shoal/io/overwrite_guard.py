@@ -77,6 +77,7 @@ class Watch:
         doubtful: column names that may be cells, with the place of each.
         how_read: how text files were read, by what messages call them.
         found: what was found where the command begins, in sentences.
+        versions: which version of a table was read, by what messages call it.
         copies: of objects that were read, by their URLs; they go when the command ends.
     """
 
@@ -87,6 +88,7 @@ class Watch:
     tables: dict[Hashable, str] = field(default_factory=dict)
     doubtful: dict[str, int] = field(default_factory=dict)
     how_read: dict[str, HowRead] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
     copies: dict[str, Path] = field(default_factory=dict)
 
     @property

@@ -196,7 +196,9 @@ def unrolled(function: Any) -> Any:
     definition.body = _unroll(definition.body)
     flags = __future__.annotations.compiler_flag
     module = compile(tree, inspect.getfile(function), "exec", flags, dont_inherit=True)
-    code = next(each for each in module.co_consts if isinstance(each, CodeType))
+    # from Python 3.14 on there is code of the annotations beside that of the function
+    codes = (each for each in module.co_consts if isinstance(each, CodeType))
+    code = next(each for each in codes if each.co_name == function.__name__)
     found = FunctionType(code, function.__globals__, function.__name__)
     found.__doc__, found.__module__ = function.__doc__, function.__module__
     return found

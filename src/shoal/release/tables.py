@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.formats import detect_format
-from shoal.io.location import check_if_exists, is_database
+from shoal.io.location import DELTA, check_if_exists, is_database
 from shoal.io.remote import is_remote
 from shoal.messages import Message
 from shoal.publish.release_data import TablesData
@@ -177,6 +177,12 @@ def places_in(target: str | os.PathLike[str], names: Sequence[str], form: str) -
     """
     if is_database(target):
         url = str(target)
+        if url.lower().startswith(DELTA):
+            raise OptionError(
+                "Each table of Delta has a log of its own, so several do not appear together; "
+                "name each input under [tables.NAME], and a folder of files or a database for the "
+                "release."
+            )
         if "table=" in url:
             raise OptionError(
                 "The tables keep their names in the database; leave table=... out of the URL."

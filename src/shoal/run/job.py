@@ -205,6 +205,9 @@ def how_it_was_read(source: Input) -> TableRead:
             said["decimal"] = how.decimal
         if not how.header:
             said["header"] = False
+    version = None if watch is None else watch.versions.get(name_of(source.path or STREAM))
+    if version is not None:
+        said["table_version"] = version
     first = called(input_files(source.sources, source.format)[0])
     how = HowRead() if watch is None else watch.how_read.get(first, HowRead())
     doubts, how.doubts = tuple(how.doubts), []
