@@ -1,6 +1,7 @@
 """From a database to a database on the command line."""
 
 import json
+import random
 import sqlite3
 
 import polars as pl
@@ -284,3 +285,42 @@ def test_renamed_identifiers_stay_in_the_database(server, database, source, tmp_
         "anonymize", view, "--rename", "patient=name", "-o", tmp_path / "safe.csv", *ASKED
     )
     assert status == 0, said
+
+
+def test_german_texts_of_a_database_are_looked_at_anonymized_and_verified(
+    place, tmp_path, shoal_says
+):
+    draw = random.Random(3)
+    rows = [
+        {
+            "Patientennummer": f"P{1000 + n // 2}",
+            "Straße": f"Lindenallee {n // 2}",
+            "Größe": f"{draw.randint(150, 190)},5",
+            "Aufnahme": f"{draw.randint(1, 28):02}.{draw.randint(1, 12):02}.2023",
+            "Erstkontakt": f"{draw.randint(1, 12):02}/{draw.randint(2015, 2020)}",
+            "Betrag": f"{1 + n}.{n:03},50 €",
+            "Entlassung nach": draw.choice(["nach Hause", "Pflegeheim", "verstorben"]),
+        }
+        for n in range(240)
+    ]
+    source, target = place("Fälle 2023"), place("Veröffentlichung")
+    shoal.write_table(pl.DataFrame(rows), source)
+    job = tmp_path / "auftrag.toml"
+    status, said = shoal_says("init", source, "-o", job, "--yes")
+    assert status == 0, said
+    columns = shoal.read_job(job).columns
+    assert str(columns["Patientennummer"].role) == "person"
+    assert str(columns["Straße"].role) == "identifier"
+    read = {name: columns[name].read_as for name in ("Größe", "Aufnahme", "Erstkontakt", "Betrag")}
+    assert read == dict(zip(read, ["1234,5", "dd.mm.yyyy", "mm/yyyy", "1.234,5 €"], strict=True))
+    papers = ("--certificate", tmp_path / "c.json", "--seed", "1")
+    status, said = shoal_says("anonymize", source, "-o", target, "--job", job, *papers)
+    assert status == 0, said
+    assert "Lindenallee" not in said
+    published = shoal.read_table(target)
+    assert {"Größe", "Aufnahme", "Erstkontakt", "Betrag", "Entlassung nach"} <= {*published.columns}
+    assert published["Erstkontakt"].str.contains(r"^\[?20\d\d-\d\d-01").all()
+    assert not {"Straße", "Patientennummer"} & {*published.columns}
+    status, said = shoal_says("verify", target, "--certificate", tmp_path / "c.json")
+    assert status == 0, said
+    no_secret_in(said)

@@ -278,3 +278,25 @@ def test_a_table_goes_into_the_schema_that_the_url_names(server, database):
     assert shoal.read_table(url).height == 1
     with pytest.raises(shoal.DataError, match="no schema 'other'"):
         shoal.write_table(pl.DataFrame({"a": [1]}), server.url("other.t", database=database))
+
+
+def test_a_certificate_fits_a_table_of_sqlite_that_holds_no_nan(tmp_path):
+    """SQLite keeps NaN as a missing cell."""
+    frame = pl.DataFrame(
+        {"age": [1, 1, 1, 2, 2, 2], "score": [0.5, float("nan"), None, 1.5, -0.0, float("nan")]}
+    )
+    safe = f"sqlite:///{tmp_path}/safe.db?table=t"
+    frame.write_parquet(tmp_path / "in.parquet")
+    job = shoal.Job(
+        input=str(tmp_path / "in.parquet"),
+        output=shoal.Output(table=safe, certificate=str(tmp_path / "c.json")),
+        columns={
+            "age": shoal.JobColumn(role="quasi-identifier"),
+            "score": shoal.JobColumn(role="sensitive"),
+        },
+        k=3,
+        rows_are_people=True,
+        seed=1,
+    )
+    shoal.run_job(job)
+    assert shoal.verify_certificate(safe, tmp_path / "c.json").same_file

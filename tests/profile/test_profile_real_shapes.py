@@ -252,6 +252,7 @@ def test_what_stays_with_a_person_does_not_follow_from_a_day_of_birth_that_nobod
         *(("numchron", "diagnosis"), ("censor3", "result")),
         *(("beta", None), ("image", None), ("usage", None), ("horsepower", None)),
         *(("census", None), ("dwarf", None), ("headache", None), ("legal", None)),
+        *(("Entlassung nach", None), ("ln_wage", "money"), ("visits_2", None)),
     ],
 )
 def test_a_name_is_known_behind_what_old_programs_glue_to_it(name, topic):
@@ -315,3 +316,10 @@ def test_a_number_for_each_row_without_a_name_is_no_age(tmp_path):
     path.write_text("\n".join([",age,sex", *lines]) + "\n")
     guess = suggest_job(path).columns[0]
     assert (guess.role, guess.sure) == ("identifier", True)
+
+
+def test_a_remark_that_few_rows_have_is_free_text_all_the_same():
+    remark = "Rücksprache mit Dr. Groß"
+    guess = guess_of("Bemerkung", drawn(lambda draw: draw.choice([None, None, remark])))
+    assert guess.role == "drop"
+    assert guess_of("note", drawn(lambda draw: draw.choice(["A", "B", "C"]))).role != "drop"

@@ -54,6 +54,20 @@ if len(sys.argv) > 1:
         shoal.anonymize(
             numbers, 5, quasi_identifiers=numbers.columns, measure="sse", algorithm_options=options
         )
+    shoal.anonymize(frame, 5, knows=1, **roles)
+    people = frame.with_columns(who=pl.int_range(300))
+    stays = people.select("who", ward="sick")
+    shoal.anonymize_tables(
+        {"people": people, "stays": pl.concat([stays, stays])},
+        5,
+        links={"stays.who": "people.who"},
+        roles={
+            "people": {"quasi_identifiers": ["age"], "drop": ["city", "sick"]},
+            "stays": {"quasi_identifiers": "ward"},
+        },
+        knows_events=3,
+        seed=1,
+    )
 else:
     for measure in ("ncp", "mi", "pmi"):
         shoal.anonymize(frame, 5, measure=measure, **roles)

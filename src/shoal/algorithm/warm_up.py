@@ -81,8 +81,9 @@ EVERYTHING = (
     "means",
     "bound",
     "limited",
+    "events",
 )
-"""What every algorithm needs, the lower bound, and attackers of limited knowledge."""
+"""What every algorithm needs, the lower bound, attackers of limited knowledge, several tables."""
 
 
 def compile_missing(names: Sequence[str], scanner: Scanner, report: Report) -> None:
@@ -215,6 +216,8 @@ def _run_task(table: EncodedTable, name: str) -> None:
         bound_table(table, run.k, run.model.measure)
     elif name == "limited":
         cells_for(table, run, [(0, 1)])
+    elif name == "events":
+        _split_events(table)
     elif name == "cells":
         cell_partition(table, run)
     elif name == "enforce":
@@ -227,6 +230,22 @@ def _run_task(table: EncodedTable, name: str) -> None:
         find_outliers(run.scanner, Partition(np.zeros(table.n_rows, np.int32), 1), 1)
     else:
         create_algorithm(name).partition(table, run)
+
+
+def _split_events(table: EncodedTable) -> None:
+    """Give types to the rows of a table that hangs from people, two for each."""
+    from shoal.search.events import EventTable, find_types
+
+    people = np.arange(table.n_rows) // 2
+    find_types(
+        [EventTable(table, people, -1)],
+        np.zeros(table.n_rows // 2, np.int64),
+        k=3,
+        m=2,
+        rng=np.random.default_rng(0),
+        threads=1,
+        progress=no_progress,
+    )
 
 
 def _refine_means() -> None:

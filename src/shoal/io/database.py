@@ -129,7 +129,7 @@ def rows_sha256(frame: pl.DataFrame) -> str:
     The rows of a database have no order and no bytes of their own. So each row becomes one line
     of JSON that maps column names to the texts of the cells (null where missing), lines are
     sorted by their bytes and hashed with a line feed after each. The same table read from
-    PostgreSQL and SQLite has the same hash.
+    PostgreSQL and SQLite has the same hash; NaN is missing there, since SQLite holds none.
     """
     import polars as pl
 
@@ -139,8 +139,8 @@ def rows_sha256(frame: pl.DataFrame) -> str:
         plain = column
         if isinstance(dtype, pl.Datetime):
             plain = column.cast(pl.Datetime("us", "UTC" if dtype.time_zone else None))
-        elif dtype == pl.Float32:
-            plain = column.cast(pl.Float64)
+        elif dtype.is_float():
+            plain = column.cast(pl.Float64).fill_nan(None)
         elif dtype == pl.Binary:
             plain = column.bin.encode("hex")
         texts.append(plain.cast(pl.String))

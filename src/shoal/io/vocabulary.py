@@ -414,7 +414,8 @@ def unglued(words: str) -> tuple[str, ...]:
         shorter = (pattern.sub("", each) for pattern in (_GLUED_BEHIND, _GLUED_BEFORE))
         for core in shorter:
             known = len(core) >= _SHORTEST_CORE or core in _SHORT_CORES
-            if core != each and core not in found and known:
+            # Of several words none is glued to another: "nach" is not "nac" and a letter.
+            if core != each and core not in found and known and "_" not in core:
                 found[core] = None
                 waiting.append(core)
     return tuple(found)

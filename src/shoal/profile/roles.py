@@ -326,6 +326,11 @@ def _as_text(facts: Facts) -> Verdict | None:
         return Verdict(
             Role.DROP, Message("Free text: it may hold names and stories that no rule finds")
         )
+    if facts.about("text") and values.share(facts.texts, r"\S+\s+\S+\s+\S") > 0:
+        why = Message(
+            "Its name suggests free text, and its values are sentences that may hold names"
+        )
+        return Verdict(Role.DROP, why)
     if many and facts.about("text"):
         return Verdict(Role.DROP, Message("Its name suggests free text, which may hold names"))
     return None

@@ -136,8 +136,10 @@ def run_tables(
         rng = np.random.default_rng(request.main.request.seed)
         events = _event_tables(opened)
         groups = _group_people(request, opened, events, notes, report)
+        from shoal.algorithm.warm_up import compile_ahead
         from shoal.search.events import find_types  # loads kernels
 
+        compile_ahead(("events",), report)
         types = find_types(
             [each for each, _ in events.values()],
             groups.labels,
