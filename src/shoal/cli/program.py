@@ -88,7 +88,9 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
         with _stopping(for_good=call is not None):
             status = _call(arguments) if call is None else call()
             sys.stdout.flush()
-            _say_notes()
+            if State.watch is not None and not {"-q", "--quiet"} & {*State.arguments}:
+                for note in State.watch.notes:  # how files were read, where nobody had said so
+                    _say(words("Note: {note}", note=note))
             return status
     except Stopped as stop:
         if call is not None:
@@ -261,13 +263,6 @@ def _first_line_hint(message: str) -> str:
     if watch is None or hide_names(message, watch.doubtful) != message:
         return ""
     return "".join(f" {translated(note)}" for note in watch.notes if "--no-header" in note)
-
-
-def _say_notes() -> None:
-    """Say how files were read, where nobody had said so."""
-    if State.watch is not None and not {"-q", "--quiet"} & {*State.arguments}:
-        for note in State.watch.notes:
-            _say(words("Note: {note}", note=note))
 
 
 def _say(text: str) -> None:

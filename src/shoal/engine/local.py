@@ -13,6 +13,7 @@ import numpy as np
 from shoal.algorithm.base import create_algorithm
 from shoal.engine.grouping import (
     LocalWork,
+    cells_against,
     check_people,
     check_promises,
     follow_measure,
@@ -206,8 +207,6 @@ class LocalEngine:
             return suppress_outliers(of, groups, regroup)
 
         if work.request.is_limited:
-            from shoal.engine.limited import cells_against
-
             return work.in_input_order(cells_against(work))
         if work.request.within is None:
             return work.in_input_order(grouped(work))

@@ -238,25 +238,30 @@ class Verification:
         return (*(check.sentence for check in self.checks), verdict)
 
     def _repr_html_(self) -> str:
-        from shoal.runtime.notebook import facts, lists, shown, table
+        counted = [("Rows", f"{self.n_rows:,}"), ("Read from", self.read_from)]
+        return html_of_checks(self.checks, counted, self.notes, holds=self.holds)
 
-        return shown(
-            facts(
-                [
-                    ("Verdict", "every promise holds" if self.holds else "a promise is BROKEN"),
-                    ("Rows", f"{self.n_rows:,}"),
-                    ("Read from", self.read_from),
-                ]
-            ),
-            table(
-                ("promise", "promised", ""),
-                (
-                    (each.name, each.shown(each.promised), "holds" if each.holds else "BROKEN")
-                    for each in self.checks
-                ),
-            ),
-            lists(self.notes),
-        )
+
+def html_of_checks(
+    checks: Iterable[Check],
+    counted: Iterable[tuple[str, object]],
+    notes: Iterable[str] = (),
+    *,
+    holds: bool,
+) -> str:
+    """Return what a notebook shows of a verification."""
+    from shoal.runtime.notebook import facts, lists, shown, table
+
+    verdict = "every promise holds" if holds else "a promise is BROKEN"
+    rows = (
+        (each.name, each.shown(each.promised), "holds" if each.holds else "BROKEN")
+        for each in checks
+    )
+    return shown(
+        facts([("Verdict", verdict), *counted]),
+        table(("promise", "promised", ""), rows),
+        lists(notes),
+    )
 
 
 # The judge: of a table in memory, of a file and of many machines he is given counts, and no rows.

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError
 from shoal.io.columns import decode_text
 from shoal.messages import Message, joined, plural
-from shoal.publish.verify import Check
+from shoal.publish.verify import Check, html_of_checks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,24 +96,8 @@ class TablesVerification:
         return asdict(self)
 
     def _repr_html_(self) -> str:
-        from shoal.runtime.notebook import facts, shown, table
-
-        return shown(
-            facts(
-                [
-                    ("Verdict", "every promise holds" if self.holds else "a promise is BROKEN"),
-                    ("People", f"{self.people:,}"),
-                    ("Events that are known", self.knows_events),
-                ]
-            ),
-            table(
-                ("promise", "promised", ""),
-                (
-                    (each.name, each.shown(each.promised), "holds" if each.holds else "BROKEN")
-                    for each in self.checks
-                ),
-            ),
-        )
+        counted = [("People", f"{self.people:,}"), ("Events that are known", self.knows_events)]
+        return html_of_checks(self.checks, counted, holds=self.holds)
 
 
 def verify_published_tables(

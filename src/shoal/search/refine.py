@@ -145,9 +145,11 @@ class Search:
             np.empty(self.capacity, np.int64),
             np.zeros(self.capacity, np.bool_),
         )
-        self.slice_scratch = SliceScratch(
-            np.empty(n, np.int64), np.zeros(_most_codes(scanner), np.int64)
-        )
+        space = scanner.space
+        levels = np.diff(np.append(space.cost_start, space.level_cost.shape[1]))
+        # of a level of a tree, or values of a set
+        most_codes = int(max(levels.max(initial=0), space.set_size.max(initial=0) + 1))
+        self.slice_scratch = SliceScratch(np.empty(n, np.int64), np.zeros(most_codes, np.int64))
 
     def run(self) -> Partition:
         """Sweep until nothing much is gained."""
@@ -290,13 +292,6 @@ class Search:
 
     def _base(self) -> tuple[object, ...]:
         return self.scanner.records, self.groups, self.rules
-
-
-def _most_codes(scanner: Scanner) -> int:
-    """Return how many codes a level of a tree, or values a set, has at most."""
-    space = scanner.space
-    levels = np.diff(np.append(space.cost_start, space.level_cost.shape[1]))
-    return int(max(levels.max(initial=0), space.set_size.max(initial=0) + 1))
 
 
 def lost_cell(scanner: Scanner) -> float:
