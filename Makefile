@@ -41,7 +41,7 @@ demo: $(USER_READY) ## Anonymize the embedded census table; results in build/dem
 HOUSE := house
 CHECKED := algorithm contract engine kernels measure oracle privacy property search
 AS_SHIPPED := app benchmarks browser cli datasets db docs fuzz hierarchy io leaks life \
-    packaging profile publish report settings study table unit
+    packaging profile publish report settings sites study table unit
 # A cluster of Spark waits as often as it works: its tests run beside those of AS_SHIPPED, in a
 # process of their own.
 SPARK := tests/engine/spark

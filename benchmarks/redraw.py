@@ -28,6 +28,7 @@ from benchmarks.peers.__main__ import page as peers_page
 from benchmarks.person.__main__ import page as person_page
 from benchmarks.plain_scan.__main__ import page as plain_scan_page
 from benchmarks.scale import page as scale_page
+from benchmarks.sites.__main__ import page as sites_page
 from benchmarks.spark.page import page as spark_page
 from benchmarks.tables.__main__ import page as tables_page
 from fuzz.page import page as hunt_page
@@ -49,6 +50,7 @@ PAGES = {
     "peers": peers_page,
     "person": person_page,
     "plain_scan": plain_scan_page,
+    "sites": sites_page,
     "spark": spark_page,
     "tables": tables_page,
 }

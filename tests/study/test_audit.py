@@ -355,6 +355,31 @@ def test_means_cannot_be_audited():
         release.audit(table)
 
 
+# -- sites of a release ------------------------------------------------------------------
+
+
+def test_sites_take_their_own_rows_away_and_find_whom_they_leave_alone():
+    parts = [
+        pl.DataFrame({"age": [30, 31], "town": ["a", "a"], "ill": ["x", "y"]}),
+        pl.DataFrame({"age": [32, 70], "town": ["a", "b"], "ill": ["x", "z"]}),
+        pl.DataFrame({"age": [71, 72], "town": ["b", "b"], "ill": ["x", "z"]}),
+    ]
+    original = pl.concat(parts)
+    published = pl.DataFrame(
+        {"age": ["[30-32]"] * 3 + ["[70-72]"] * 3, "town": ["a"] * 3 + ["b"] * 3,
+         "ill": list("xyxzxz")}
+    )  # fmt: skip
+    found = audit(original, published, sites=parts)
+    # the first site leaves 32 alone in its group of three, and 70, 71, 72 among three
+    assert found["linkage: site 1, which knows its own rows"].rate == pytest.approx(1 / 2)
+    # the second has one row in each group: two are left in both
+    assert found["linkage: site 2, which knows its own rows"].rate == pytest.approx(1 / 2)
+    assert found["linkage: site 3, which knows its own rows"].worst == 1
+    assert found["linkage: sites 1 and 3 together"].rate == 1
+    with pytest.raises(shoal.OptionError, match="every row once"):
+        audit(original, published, sites=parts[:2])
+
+
 # -- the attacker who is meant ---------------------------------------------------------
 
 

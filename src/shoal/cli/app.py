@@ -16,6 +16,7 @@ from shoal.cli.lists import algorithms, measures, privacy_models, register, sche
 from shoal.cli.mcp import serve_agents
 from shoal.cli.original_and_release import audit, score, utility
 from shoal.cli.serve_app import serve_app
+from shoal.cli.sites import sites
 from shoal.cli.tabulate import tabulate
 from shoal.cli.verify import fingerprint, secret, sign, verify
 
@@ -71,6 +72,7 @@ app.command()(with_common_flags(sign))
 app.command()(with_common_flags(explain))
 app.command()(with_common_flags(compare))
 app.add_typer(hierarchy, name="hierarchy")
+app.add_typer(sites, name="sites")
 app.command()(with_common_flags(algorithms))
 app.command()(with_common_flags(measures))
 app.command("privacy-models")(with_common_flags(privacy_models))

@@ -110,6 +110,14 @@ def audit(
         str | None,
         opt.in_files("--second", help="Another release of these people.", metavar="FILE"),
     ] = None,
+    site: Annotated[
+        list[str] | None,
+        opt.in_files(
+            "--site",
+            help="The rows of one of the sites that made the release together; once for each.",
+            metavar="FILE",
+        ),
+    ] = None,
     targets: Annotated[
         int, typer.Option("--targets", help="How many people are attacked.", metavar="N")
     ] = 1000,
@@ -129,6 +137,7 @@ def audit(
         population=both.like_original(population, rename=None),
         control=both.like_original(control),
         second=both.like_release(second),
+        sites=[table for each in site or () if (table := both.like_original(each)) is not None],
         targets=targets,
         **both.described,
     )

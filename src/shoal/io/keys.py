@@ -45,7 +45,7 @@ def make_secret(path: str | PathLike[str]) -> None:
         OptionError: the file exists already; a key that is lost cannot be made again.
         DataError: the file cannot be written.
     """
-    _write_new(Path(path), f"{secrets.token_hex(_BYTES)}\n".encode(), 0o600)
+    write_new(Path(path), f"{secrets.token_hex(_BYTES)}\n".encode(), 0o600)
 
 
 def read_secret(path: str | PathLike[str]) -> bytes:
@@ -182,9 +182,9 @@ def make_key_pair(
     public_text = key.public_key().public_bytes(
         form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo
     )
-    _write_new(private, private_text, 0o600)
+    write_new(private, private_text, 0o600)
     try:
-        _write_new(public, public_text, 0o644)
+        write_new(public, public_text, 0o644)
     except BaseException:
         private.unlink(missing_ok=True)  # ours, and of no use alone
         raise
@@ -319,7 +319,13 @@ def _read(path: str | PathLike[str], what: str, advice: str) -> bytes:
     return read_side_file(Path(path), what, missing)
 
 
-def _write_new(path: Path, content: bytes, mode: int) -> None:
+def write_new(path: Path, content: bytes, mode: int) -> None:
+    """Write a file that does not exist yet.
+
+    Raises:
+        OptionError: it exists.
+        DataError: it cannot be written.
+    """
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError:

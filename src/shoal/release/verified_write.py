@@ -29,6 +29,8 @@ from shoal.publish.verify import BESIDE, verify_table
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
     from shoal.io.atomic import AtomicGroup
@@ -86,6 +88,38 @@ def stage_release(
     over_all = [each for each in release.verification.checks if each.judged_by == BESIDE]
     verification = replace(verification, checks=(*verification.checks, *over_all))
     return Staged.of(release, verification, path)
+
+
+def stage_judged(
+    group: AtomicGroup,
+    rows: pl.DataFrame,
+    target: str,
+    judge: Callable[[pl.DataFrame], Verification],
+) -> Verification:
+    """Add published rows to a group of files, after a look at the bytes by who knows the promises.
+
+    Args:
+        group: the files.
+        rows: what is published; no run of this machine has made all of it.
+        target: where it goes.
+        judge: says what the rows, as they were written, keep of what was promised.
+
+    Raises:
+        PromiseError: they do not keep it.
+        DataError: the table cannot be written.
+    """
+    found = detect_format(target, None)
+    path = stage_table(group, rows, target)
+    name = f"{found.name}.{found.compression}" if found.compression else found.name
+    with watching_inputs():  # what we have just written is nobody's input
+        written = read_written(path, format=name, own=True)
+    verification = judge(written.frame)
+    if not verification.holds:
+        raise PromiseError(
+            "The release does not keep its promise, so it is not written: {broken}",
+            broken=verification.broken(),
+        )
+    return verification
 
 
 def stage_waiting(

@@ -62,6 +62,10 @@ SCHEMA_FILE = "shoal.schema.json"
 """What the first line of a job made by ``shoal init`` calls the output of ``shoal schema``."""
 
 
+SITES = "sites"
+"""The table of a job file that several sites agree on (`shoal sites`)."""
+
+
 class Outside(str):
     """A value of a job file that came from outside as a whole: a text, or what it says."""
 
@@ -119,6 +123,23 @@ def read_tables_job(
     file = Path(path)
     known = os.environ if outside is None else outside
     return _Reader(file).tables_job(_with_outside(_tables_of(file), known, file, ""))
+
+
+def read_sites_job(path: str | PathLike[str]) -> tuple[Job, dict[str, Any]]:
+    """Read a job of several sites; see `read_job`. Return the job, and its table ``[sites]``.
+
+    Raises:
+        JobError: as `read_job`, or there is no such table.
+    """
+    file = Path(path)
+    tables = _with_outside(_tables_of(file), os.environ, file, "")
+    sites = tables.pop(SITES, None)
+    if not isinstance(sites, dict):
+        raise JobError(
+            "The job file {file!r} has no table [sites], which says who takes part.",
+            file=str(file),
+        )
+    return job_from_tables(tables, file), sites
 
 
 def names_tables(path: str | PathLike[str]) -> bool:

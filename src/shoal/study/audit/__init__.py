@@ -18,6 +18,7 @@ from shoal.study.audit.disclosure import disclose, intersect, link, link_populat
 from shoal.study.audit.limited import attack_limited
 from shoal.study.audit.minimality import pin_down
 from shoal.study.audit.regulators import ask
+from shoal.study.audit.sites import attack_from_sites
 from shoal.study.read_release import Described, schema_and_style
 from shoal.table.date_offsets import SINCE_FIRST
 from shoal.table.dates import move_dates
@@ -25,6 +26,8 @@ from shoal.table.frames import to_polars
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shoal.publish.limited import Limited
     from shoal.publish.recode import Style
     from shoal.table.schema import Schema
@@ -42,6 +45,7 @@ def audit(
     population: Any = None,
     control: Any = None,
     second: Any = None,
+    sites: Sequence[Any] = (),
     targets: int = TARGETS,
     seed: int = 0,
     **described: Unpack[Described],
@@ -57,6 +61,8 @@ def audit(
         population: a table of everybody who could be in the original; for the journalist.
         control: a table of people who are not in the original, with the same columns.
         second: another release of these people.
+        sites: the rows of each site that took part in the release, all rows of the original
+            together; then each site attacks the others, and two of three or more together.
         targets: how many people of the original are attacked; all if there are no more.
         seed: makes the choice of people and guesses repeatable.
         described: how the release was made (`shoal.study.read_release.Described`):
@@ -78,6 +84,7 @@ def audit(
         population=population,
         control=control,
         second=second,
+        sites=sites,
         targets=targets,
         seed=seed,
         limited=limited_of(described.get("knows"), described.get("combinations") or ()),
@@ -93,6 +100,7 @@ def audit_of_release(
     population: Any = None,
     control: Any = None,
     second: Any = None,
+    sites: Sequence[Any] = (),
     targets: int = TARGETS,
     seed: int = 0,
     limited: Limited | None = None,
@@ -154,6 +162,9 @@ def audit_of_release(
         findings += found
     if population is not None:
         findings.append(link_population(scene, values_of(population, scene.classes, known=False)))
+    if sites:
+        tables = [with_coded(move_dates(to_polars(each), schema), schema) for each in sites]
+        findings += attack_from_sites(scene, tables)
     findings += [*ask(scene), *disclose(scene), *pin_down(scene)]
     if full.moved_dates:
         from shoal.study.audit.moved_dates import follow_dates
