@@ -19,6 +19,7 @@ import numpy as np
 from shoal.engine.grouping import follow_measure, merge_violating
 from shoal.engine.local import LocalEngine, suppress_outliers
 from shoal.errors import OptionError
+from shoal.kernels.callers import trust
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import violations
 from shoal.search.refine import EFFORTS, refine_partition
@@ -27,6 +28,8 @@ from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+trust("tests")  # in workers, too
 
 PART_ROWS = 60
 

@@ -12,6 +12,7 @@ SHARED = {
     "blocks",
     "bundle",
     "cache",
+    "callers",
     "codes",
     "group_blocks",
     "groups",

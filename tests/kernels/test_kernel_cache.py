@@ -200,7 +200,9 @@ def test_a_changed_helper_is_never_taken_from_the_cache(copy, tmp_path):
 SAVE_A_VARIANT = """
 import sys
 import numpy as np
+from shoal.kernels.callers import trust
 from shoal.kernels.groups import link_members
+trust(__name__)
 kind = np.dtype(sys.argv[1])
 three = np.zeros(3, np.int64)
 link_members(np.zeros(3, kind), three.copy(), three.copy(), three.copy(), three.copy())

@@ -1,7 +1,5 @@
 """What a search knows about its groups stays true through every move, also one that is undone."""
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 import pytest
@@ -55,7 +53,7 @@ def sorted_groups(table, size):
 
 def search_of(table, measure, size, privacy, seed=1, price=0):
     model = CostModel.bind(create_measure(measure), table, table.sensitive[0])
-    scanner = replace(Scanner.build(table, model), group_price=price)
+    scanner = Scanner.build(table, model).priced(price)
     start = enforce(table, sorted_groups(table, size), scanner, K, privacy, no_progress)
     run = Run(K, model, scanner, np.random.default_rng(seed), privacy)
     return Search(table, start, run, EFFORTS["best"])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal import registry
 from shoal.errors import OptionError, did_you_mean, refuse_unknown
+from shoal.kernels.callers import door
 from shoal.messages import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from shoal.search.scan import Effort, Run
     from shoal.table.encode import EncodedTable
@@ -45,6 +47,12 @@ class Algorithm(ABC):
     works_in_blocks: ClassVar[bool] = True
     counts_people: ClassVar[bool] = False
     whole_rows: ClassVar[float] = 100_000
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Have every algorithm look at what it is given before kernels are."""
+        super().__init_subclass__(**named)
+        for name in {"partition"} & vars(cls).keys():
+            setattr(cls, name, _looking(vars(cls)[name]))
 
     @property
     def suppresses(self) -> bool:
@@ -89,7 +97,22 @@ class Algorithm(ABC):
         """Group the rows of a table; every group has at least ``run.k`` rows.
 
         The table has at least k rows, in an order that is already random.
+
+        Raises:
+            ValueError: the run was made for another table.
         """
+
+
+def _looking(partition: Callable[..., Partition]) -> Callable[..., Partition]:
+    """Return the method, which now refuses a run that was made for another table."""
+
+    @door
+    @functools.wraps(partition)
+    def looking(self: Algorithm, table: EncodedTable, run: Run) -> Partition:
+        run.check(table)
+        return partition(self, table, run)
+
+    return looking
 
 
 def create_algorithm(name: str, options: Mapping[str, Any] | None = None) -> Algorithm:

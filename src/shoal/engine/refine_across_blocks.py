@@ -140,7 +140,7 @@ def polish_to_limit(
     found, least, kept = partition, None, 0
     for number in range(hot + COLD):
         share = max(0.0, 1.0 - number / hot)
-        priced = replace(run, scanner=replace(run.scanner, group_price=max(1, int(price))))
+        priced = replace(run, scanner=run.scanner.priced(max(1, int(price))))
         found, interrupted = _sweep_regions(
             table, found, priced, effort, effort.large * share, number
         )

@@ -38,11 +38,20 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import AnnotateTypes
 
 from shoal.kernels.cache import FOLDER, NUMBA, HelperLocator, Locator, one_writer
+from shoal.kernels.callers import ROOMS, check_caller
 
 _LOCK = threading.Lock()
 _UNCOUNTED: dict[str, Any] = {"_nrt": False}
 """Turns counting off. It is not documented; `tests/kernels/test_kernel_cache.py` notices when it is
 gone or does something else."""
+
+
+class _Kernel(CPUDispatcher):
+    """A kernel of this package, which reads what it is given without looking."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        check_caller(self.py_func.__name__)
+        return super().__call__(*arguments, **named)
 
 
 class _Helper(CPUDispatcher):
@@ -113,6 +122,8 @@ def _compiled(function: Any, **options: Any) -> Any:
 def _cached(function: Any, **options: Any) -> Any:
     """Compile a function that is kept in our folder, whatever others use."""
     found = _compiled(function, **options)
+    if function.__module__.startswith(ROOMS) and not NUMBA.DISABLE_JIT:
+        found.__class__ = _Kernel
     if FOLDER is not None and not NUMBA.DISABLE_JIT:
         _keep(found, Locator)
     return found

@@ -49,6 +49,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.kernels.bound import PriceScratch, raise_prices
+from shoal.kernels.callers import door
 from shoal.kernels.space import COST
 from shoal.measure.base import (
     CostMeasure,
@@ -88,6 +89,7 @@ SLICE = 256
 N_BUCKETS = 4096
 
 
+@door
 def lower_bound(  # noqa: PLR0913 - the arguments of anonymize that matter here
     frame: Any,
     k: int,

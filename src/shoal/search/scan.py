@@ -9,13 +9,14 @@ is compiled once.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.kernels.callers import check_caller, door
 from shoal.kernels.scan import cost_with_each
 from shoal.kernels.space import (
     COST,
@@ -80,9 +81,19 @@ class Scanner:
     points: Points | None = None
     group_price: int = 0
 
+    def __post_init__(self) -> None:
+        """Refuse columns that somebody else has put together."""
+        check_caller("Scanner")
+
     @classmethod
+    @door
     def build(cls, table: EncodedTable, model: CostModel) -> Scanner:
-        """Turn a table and a cost model into integer columns."""
+        """Turn a table and a cost model into integer columns.
+
+        Raises:
+            ValueError: a code of the table is none of its column's.
+        """
+        table.check()
         return _Builder(table, model).build()
 
     @property
@@ -90,6 +101,7 @@ class Scanner:
         """All rows as kernels take them."""
         return Records(self.space, self.rows, self.classes)
 
+    @door
     def costs_with(self, members: Sequence[int]) -> NDArray[np.int64]:
         """Return what one group of these rows and row i would cost, for every row i.
 
@@ -168,6 +180,7 @@ class Scanner:
             np.zeros((self.space.set_mass.shape[0], len(self.space.set_size)), np.int64),
         )
 
+    @door
     def take(self, rows: NDArray[np.integer[Any]]) -> Scanner:
         """Return the scanner of these rows, in this order."""
         points = self.points
@@ -185,6 +198,11 @@ class Scanner:
             points,
             self.group_price,
         )
+
+    def priced(self, price: int) -> Scanner:
+        """Return the scanner for which every group costs so much beside its rows."""
+        parts = {each.name: getattr(self, each.name) for each in fields(self)}
+        return Scanner(**parts | {"group_price": price})
 
     def costs(self) -> NDArray[Any]:
         """Return an array for one cost per row."""
@@ -514,6 +532,19 @@ class Run:
         """Rows of the whole table."""
         return self.scanner.n_rows if self.part_of is None else self.part_of
 
+    def check(self, table: EncodedTable) -> None:
+        """Refuse another table than the one that the run was made for, and a k it has no rows for.
+
+        Raises:
+            ValueError: it is another table, or one of its codes is none of its column's.
+        """
+        table.check()
+        if self.scanner.n_rows != table.n_rows or len(self.model.forms) != len(table.attributes):
+            raise ValueError("the run was made for another table; `Run.part` takes rows of it")
+        if not 1 <= self.k <= table.n_rows:
+            raise ValueError(f"k must be from 1 to {table.n_rows}, the rows of the table")
+
+    @door
     def part(self, rows: NDArray[np.integer[Any]], **changes: Any) -> Run:
         """Return the run on these rows, with other fields changed."""
         parts: dict[str, Any] = {"model": self.model.take(rows), "scanner": self.scanner.take(rows)}

@@ -132,6 +132,23 @@ class EncodedTable:
     sensitive: tuple[Sensitive, ...]
     person: NDArray[np.int32] | None = None
 
+    def check(self) -> None:
+        """Refuse codes that are none of their column's: kernels look up whatever they are given.
+
+        Raises:
+            ValueError: there are some, or a column is longer or shorter than the table.
+        """
+        pairs: list[tuple[str, NDArray[Any], int]] = [
+            (a.name, a.codes, a.size) for a in self.attributes
+        ]
+        pairs += [(s.name, s.codes, s.size - 1) for s in self.sensitive]
+        if self.person is not None:
+            pairs.append(("person", self.person, int(np.iinfo(np.int32).max)))
+        for name, codes, most in pairs:
+            fits = codes.shape == (self.n_rows,) and codes.dtype.kind in "iu"
+            if not fits or (self.n_rows and not 0 <= int(codes.min()) <= int(codes.max()) <= most):
+                raise ValueError(f"the codes of {name!r} are not {self.n_rows} from 0 to {most}")
+
     def take(self, rows: NDArray[np.integer[Any]]) -> EncodedTable:
         """Return the table of these rows; domains, counts and taxonomies stay as they are."""
         person = None if self.person is None else self.person[rows]
