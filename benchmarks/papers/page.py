@@ -139,6 +139,6 @@ def _made_on(parts: Parts) -> Iterator[str]:
         "still makes these numbers says `python -m benchmarks.papers.again byun 10`, which makes "
         "ten runs of a part again, chosen by chance among the short ones, and compares every "
         "digit of all but times; the last column says how that came out. Where models are trained "
-        "(the two parts on the conjecture), figures of logistic regression differ in late digits, "
-        "those of releases and rules do not."
+        "(the two parts on the conjecture), only figures of logistic regression differ, whose "
+        "solver stops where its rounding takes it; releases, rules and other models are the same."
     )
