@@ -152,12 +152,12 @@ def test_hot_moves_raise_the_cost_and_keep_k_people(table, measure):
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_dissolution_that_does_not_pay_leaves_everything_as_it_was(table, measure, privacy):
     search = search_of(table, measure, 40, privacy)
-    search._relocate(0)
-    search._dissolve(0)  # what pays is done
+    search.move("relocate", 0)
+    search.move("dissolve", 0)  # what pays is done
     groups, undo = search.groups, search.undo
     undo.costs[:] = -1
     label, pillar, costs = groups.label.copy(), groups.pillar.copy(), groups.costs.copy()
-    search._dissolve(0)
+    search.move("dissolve", 0)
     assert (undo.costs >= 0).any(), "no row was moved, so nothing was undone"
     assert np.array_equal(groups.label, label)
     assert np.array_equal(groups.pillar, pillar)
@@ -206,7 +206,7 @@ def test_a_group_taken_apart_in_vain_is_put_together_again(table, size, model):
 
 def test_few_rows_of_a_large_group_are_pillars(table):
     search = search_of(table, "ncp", 100, ())
-    search._relocate(0)
+    search.move("relocate", 0)
     groups = search.groups
     largest = int(np.argmax(groups.size))
     assert groups.size[largest] > 50
