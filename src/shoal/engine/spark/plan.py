@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError
+from shoal.errors import DataError, OptionError, ShoalError
 from shoal.table.encode import EncodedTable, narrow
 from shoal.table.sensitive import person_would_say
 
@@ -54,6 +54,23 @@ def packed_models(models: Sequence[PrivacyModel]) -> Packed:
                 name2=type(error).__name__,
             ) from None
     return tuple(found)
+
+
+BEGIN, END = "⟦shoal ", " shoal⟧"
+"""Between these the driver finds what a worker has said (`shoal.engine.spark.session`)."""
+
+
+class WorkerError(Exception):
+    """An error in a worker, as text that holds no cell."""
+
+
+def worker_error(error: Exception) -> WorkerError:
+    """Return an error as the driver is to have it: a sentence of ours, or only its kind."""
+    if isinstance(error, WorkerError):
+        return error
+    kind = type(error).__name__
+    sentence = str(error) if isinstance(error, ShoalError) else ""
+    return WorkerError(f"{BEGIN}{kind}: {sentence}{END}")
 
 
 def unpacked_models(packed: Packed) -> tuple[PrivacyModel, ...]:
@@ -278,7 +295,10 @@ class Plan:
         return state | {"models": packed_models(self.request.privacy)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        models = unpacked_models(state.pop("models"))
+        try:
+            models = unpacked_models(state.pop("models"))
+        except OptionError as error:  # Spark unpacks a plan before any function of ours runs
+            raise worker_error(error) from None
         self.__dict__.update(state, request=replace(state["request"], privacy=models))
 
     def cell_of(self, number: int) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.incognito import Incognito
-from shoal.engine.spark.plan import packed_models
+from shoal.engine.spark.plan import BEGIN, END, packed_models, worker_error
 from shoal.errors import DataError, OptionError, PromiseError, ShoalError
 from shoal.measure.base import CostMeasure
 from shoal.measure.scores import create_cost_measure, create_measure
@@ -271,14 +271,9 @@ def _check_types(schema: Schema, frame: Any) -> None:
 # is taken out of that; of anything else only the kind is told, since libraries put the cell they
 # stumbled on into their messages.
 
-_BEGIN, _END = "⟦shoal ", " shoal⟧"
 _KINDS: dict[str, type[ShoalError]] = {
     kind.__name__: kind for kind in (DataError, OptionError, PromiseError)
 }
-
-
-class WorkerError(Exception):
-    """An error in a worker, as text that holds no cell."""
 
 
 def guarded(work: Callable[..., Any]) -> Callable[..., Any]:
@@ -288,13 +283,13 @@ def guarded(work: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return work(rows)
         except Exception as error:  # noqa: BLE001 - every one, for what it says
-            raise _told(error) from None
+            raise worker_error(error) from None
 
     def keyed(key: Any, rows: Any) -> Any:
         try:
             return work(key, rows)
         except Exception as error:  # noqa: BLE001 - as above
-            raise _told(error) from None
+            raise worker_error(error) from None
 
     # Spark counts the arguments
     return keyed if len(inspect.signature(work).parameters) == 2 else alone
@@ -309,17 +304,9 @@ def guarded_batches(
         try:
             yield from work(batches)
         except Exception as error:  # noqa: BLE001 - every one, for what it says
-            raise _told(error) from None
+            raise worker_error(error) from None
 
     return inside
-
-
-def _told(error: Exception) -> WorkerError:
-    if isinstance(error, WorkerError):
-        return error
-    kind = type(error).__name__
-    said = str(error) if isinstance(error, ShoalError) else ""
-    return WorkerError(f"{_BEGIN}{kind}: {said}{_END}")
 
 
 @contextlib.contextmanager
@@ -355,8 +342,8 @@ def _sentence(error: Exception) -> Exception:
             "The workers of this cluster do not have the package: install shoal-anonymity there, "
             "or send an environment that has it (spark.addArtifacts(..., archive=True))."
         )
-    if _BEGIN in text:
-        kind, _, said = text.split(_BEGIN, 1)[1].split(_END, 1)[0].partition(": ")
+    if BEGIN in text:
+        kind, _, said = text.split(BEGIN, 1)[1].split(END, 1)[0].partition(": ")
         if kind in _KINDS:
             return _KINDS[kind](said)
         if kind == "MemoryError":
