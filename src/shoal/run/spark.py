@@ -18,6 +18,7 @@ from shoal.engine.spark.session import (
     errors_of_spark,
     load_functions,
     open_session,
+    refuse_options,
     saying_why,
 )
 from shoal.errors import DataError, OptionError
@@ -255,6 +256,7 @@ def run_on_spark(
         ShoalError: with one sentence on what is wrong and what to do.
     """
     _refuse(source, output)
+    refuse_options(request)
     source = replace(source, format=source.format or _format_of(source.path))
     sink = FolderSink(source, output, when_written)
     session, ours = open_session(source.master)

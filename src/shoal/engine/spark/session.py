@@ -161,6 +161,14 @@ def needs_target(request: Request) -> bool:
     return create_measure(request.measure, request.measure_options).needs_sensitive
 
 
+def refuse_options(request: Request) -> None:
+    """Raise if options are asked for that Spark does not know; no session is needed for that."""
+    for name, row in OPTIONS.items():
+        said = request.details.get(name) if row.detail else getattr(request, name)
+        if name not in DONE and said not in (row.default, None, (), {}):
+            raise OptionError("Spark does not do this: {name}; {local}.", name=name, local=LOCAL)
+
+
 def refuse(request: Request, schema: Schema, frame: Any) -> None:
     """Raise if something is asked that cannot be done on Spark, or not yet.
 
@@ -221,11 +229,8 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
                 name=model.name,
                 local=LOCAL,
             )
+    refuse_options(request)
     packed_models([model for model in request.privacy if model.about == "groups"])
-    for name, row in OPTIONS.items():
-        said = request.details.get(name) if row.detail else getattr(request, name)
-        if name not in DONE and said not in (row.default, None, (), {}):
-            raise OptionError("Spark does not do this: {name}; {local}.", name=name, local=LOCAL)
     for refused, what in asked:
         if refused:
             raise OptionError("Spark does not do this: {what}; {local}.", what=what, local=LOCAL)
